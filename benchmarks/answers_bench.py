@@ -267,8 +267,8 @@ def measure_speed(report: Report, harness: ToolHarness, notes: Path) -> None:
         words = [word for word in path.read_text("utf-8").split() if word.isalpha()]
         questions.append(" ".join(rng.sample(words, min(len(words), rng.randint(*WORDS)))))
     gather(engine, questions[0])
-    ranked = [timed(partial(engine.queries.rank, question)) for question in questions]
-    gathered = [timed(partial(gather, engine, question)) for question in questions]
+    ranked = [time_work(partial(engine.queries.rank, question)) for question in questions]
+    gathered = [time_work(partial(gather, engine, question)) for question in questions]
     report.add(
         "a question on a large vault, median", statistics.median(ranked) * 1000, RANK_MS[0], "ms of CPU"
     )
@@ -281,7 +281,7 @@ def measure_speed(report: Report, harness: ToolHarness, notes: Path) -> None:
     report.add("context on a large vault to ranking alone", ratio, CONTEXT_RATIO, "x")
 
 
-def timed(work: Callable[[], object]) -> float:
+def time_work(work: Callable[[], object]) -> float:
     start = time.process_time()
     work()
     return time.process_time() - start

@@ -74,11 +74,11 @@ def request(n: int) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": params}
 
 
-def notification(n: int) -> dict[str, Any]:
+def make_notification(n: int) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"n": n, "progressToken": "x"}}
 
 
-async def bare_round_trips(url: str) -> float:
+async def measure_bare_round_trips(url: str) -> float:
     async with aiohttp.ClientSession() as session, session.ws_connect(url, protocols=("mcp",)) as ws:
         encode, decode = msgspec.json.encode, msgspec.json.decode
         begin = time.perf_counter()
@@ -88,7 +88,7 @@ async def bare_round_trips(url: str) -> float:
         return ROUND_TRIPS / (time.perf_counter() - begin)
 
 
-async def our_round_trips(url: str) -> float:
+async def measure_our_round_trips(url: str) -> float:
     transport = WebSocketTransport(url)
     waiting: asyncio.Future[Any] | None = None
 
@@ -109,8 +109,8 @@ async def our_round_trips(url: str) -> float:
     return rate
 
 
-async def bare_flush(url: str) -> float:
-    messages = [msgspec.json.encode(notification(n)).decode() for n in range(FLUSHED)]
+async def measure_bare_flush(url: str) -> float:
+    messages = [msgspec.json.encode(make_notification(n)).decode() for n in range(FLUSHED)]
     async with aiohttp.ClientSession() as session:
         begin = time.perf_counter()
         async with session.ws_connect(url, protocols=("mcp",)) as ws:
@@ -121,12 +121,12 @@ async def bare_flush(url: str) -> float:
             return time.perf_counter() - begin
 
 
-async def our_flush(url: str) -> float:
+async def measure_our_flush(url: str) -> float:
     transport = WebSocketTransport(url, max_queue_messages=FLUSHED, max_queue_bytes=2**28)
     done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     transport.on_message = done.set_result
     for n in range(FLUSHED):
-        await transport.send(notification(n))
+        await transport.send(make_notification(n))
     assert transport.queue_size == FLUSHED
     begin = time.perf_counter()
     await transport.start()
@@ -137,7 +137,7 @@ async def our_flush(url: str) -> float:
     return seconds
 
 
-async def memory_of_a_full_queue() -> tuple[int, int, float]:
+async def measure_full_queue() -> tuple[int, int, float]:
     """Returns the limit, the bytes taken when it is reached, and their ratio; checks that more is refused."""
     limit = 8 * 2**20
     tracemalloc.start()
@@ -166,9 +166,9 @@ async def measure(url: str) -> dict[str, float]:
     trips: list[tuple[float, float]] = []
     flushes: list[tuple[float, float]] = []
     for _ in range(ROUNDS):
-        trips.append((await our_round_trips(url), await bare_round_trips(url)))
-        flushes.append((await our_flush(url), await bare_flush(url)))
-    _, held, ratio = await memory_of_a_full_queue()
+        trips.append((await measure_our_round_trips(url), await measure_bare_round_trips(url)))
+        flushes.append((await measure_our_flush(url), await measure_bare_flush(url)))
+    _, held, ratio = await measure_full_queue()
     # The best round of each: other load on the machine can only make a round slower.
     our_trips, bare_trips = (max(side) for side in zip(*trips, strict=True))
     our_flushes, bare_flushes = (min(side) for side in zip(*flushes, strict=True))

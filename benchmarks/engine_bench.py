@@ -72,19 +72,19 @@ class Report:
             print(f"{verdict} {name:44} {value:9.3f} {unit:3} (at most {bound:g}; {shown})", flush=True)
 
 
-def timed(work: Callable[[], object]) -> float:
+def time_work(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
-def best(rounds: int, *works: Callable[[], object]) -> list[float]:
+def find_best(rounds: int, *works: Callable[[], object]) -> list[float]:
     """Returns the best time of each, over rounds in which they alternate."""
-    times = [[timed(work) for work in works] for _ in range(rounds)]
+    times = [[time_work(work) for work in works] for _ in range(rounds)]
     return [min(column) for column in zip(*times, strict=True)]
 
 
-def bare_index(vault: Path, file: Path) -> None:
+def index_barely(vault: Path, file: Path) -> None:
     """Read every note and canvas and insert it into one FTS5 table: the least that an index must do."""
     for suffix in ("", "-wal", "-shm"):
         Path(f"{file}{suffix}").unlink(missing_ok=True)
@@ -102,7 +102,7 @@ def bare_index(vault: Path, file: Path) -> None:
     db.close()
 
 
-def bare_walk(vault: Path) -> int:
+def walk_barely(vault: Path) -> int:
     count = 0
     waiting = [str(vault)]
     while waiting:
@@ -116,7 +116,7 @@ def bare_walk(vault: Path) -> int:
     return count
 
 
-def cold_index(vault: Path, cache: Path) -> None:
+def index_cold(vault: Path, cache: Path) -> None:
     shutil.rmtree(cache, ignore_errors=True)
     cache.mkdir(parents=True)
     index = Index.open(cache)
@@ -235,11 +235,11 @@ def compare_versions(report: Report, folder: Path, notes: int, before: Path, rou
             cache = folder / f"index-{name}"
             shutil.rmtree(cache, ignore_errors=True)
             cache.mkdir()
-            built[name].append(in_a_process(BUILD_PROGRAM, vault, cache, source))
+            built[name].append(run_in_process(BUILD_PROGRAM, vault, cache, source))
             size[name] = (cache / "index.sqlite3").stat().st_size
     for _ in range(rounds * 7):
         for name, source in sources.items():
-            begun[name].append(in_a_process(START_PROGRAM, small, folder / f"start-{name}", source))
+            begun[name].append(run_in_process(START_PROGRAM, small, folder / f"start-{name}", source))
     for what, times, bound in (("first build", built, 1.4), ("start of stdio", begun, 1.1)):
         now, then = min(times["now"]), min(times["before"])
         report.add(f"{what} / the other version's", now / then, bound, "x", before=then, now=now)
@@ -247,7 +247,7 @@ def compare_versions(report: Report, folder: Path, notes: int, before: Path, rou
     report.add("index file / the other version's", ratio, 2, "x", before=size["before"], now=size["now"])
 
 
-def in_a_process(program: str, vault: Path, cache: Path, source: Path | None = None) -> float:
+def run_in_process(program: str, vault: Path, cache: Path, source: Path | None = None) -> float:
     paths = sys.path[:2] if source is None else [str(source)]
     arguments = [sys.executable, "-c", program, str(vault), str(cache), *paths]
     done = subprocess.run(arguments, check=True, capture_output=True, text=True)
@@ -260,12 +260,12 @@ def measure(report: Report, folder: Path, notes: int, large: int, rounds: int) -
     cache = folder / f"cache-{notes}"
     bare_file = folder / "bare.sqlite3"
 
-    bare, ours = best(rounds, lambda: bare_index(vault, bare_file), lambda: cold_index(vault, cache))
+    bare, ours = find_best(rounds, lambda: index_barely(vault, bare_file), lambda: index_cold(vault, cache))
     report.add("cold index / bare read and insert", ours / bare, 3, "x", bare=bare, ours=ours)
     if large:
         measure_large(report, folder, notes, large, ours)
 
-    walk, start = best(rounds * 3, lambda: bare_walk(vault), lambda: start_and_search(vault, cache))
+    walk, start = find_best(rounds * 3, lambda: walk_barely(vault), lambda: start_and_search(vault, cache))
     report.add("unchanged start to answer / bare walk", start / walk, 3, "x", walk=walk, start=start)
     measure_questions(report, vault, cache, rounds)
     measure_rename(report, folder, vault, rounds)
@@ -273,7 +273,7 @@ def measure(report: Report, folder: Path, notes: int, large: int, rounds: int) -
     measure_many_links(report, rounds)
     measure_append(report, folder, vault, rounds)
     if sys.platform.startswith("linux"):
-        report.add("resident with the vault open", in_a_process(OPEN_PROGRAM, vault, cache), 80, "MB")
+        report.add("resident with the vault open", run_in_process(OPEN_PROGRAM, vault, cache), 80, "MB")
 
 
 def measure_large(report: Report, folder: Path, notes: int, large: int, small_time: float) -> None:
@@ -281,7 +281,7 @@ def measure_large(report: Report, folder: Path, notes: int, large: int, small_ti
     generate(vault, large)
     cache = folder / f"cache-{large}"
     # Twice, because the figure of the small vault is the best of several rounds too.
-    (large_time,) = best(2, lambda: cold_index(vault, cache))
+    (large_time,) = find_best(2, lambda: index_cold(vault, cache))
     # 12 times as long for ten times the notes: the same slack again.
     bound = 1.2 * large / notes
     report.add(
@@ -296,7 +296,7 @@ def measure_large(report: Report, folder: Path, notes: int, large: int, small_ti
         shutil.rmtree(cache)
         cache.mkdir()
         report.add(
-            f"peak memory of that index, {large}", in_a_process(MEMORY_PROGRAM, vault, cache), 400, "MB"
+            f"peak memory of that index, {large}", run_in_process(MEMORY_PROGRAM, vault, cache), 400, "MB"
         )
 
 
@@ -307,7 +307,7 @@ def measure_questions(report: Report, vault: Path, cache: Path, rounds: int) -> 
     if shutil.which("rg"):
         for word, share in ((RARE_WORD, 1 / 20), (COMMON_WORD, 1 / 2)):
             rg = ["rg", "-l", word, str(vault)]
-            bare, ours = best(
+            bare, ours = find_best(
                 rounds * 5,
                 partial(subprocess.run, rg, check=True, stdout=subprocess.DEVNULL),
                 partial(search, index, word),
@@ -319,15 +319,15 @@ def measure_questions(report: Report, vault: Path, cache: Path, rounds: int) -> 
     measure_common_words(report, index, rounds)
     hub = VaultPath(HUB)
     assert len(graph.backlinks(hub)) >= min(HUB_BACKLINKS, 250)
-    (backlinks,) = best(rounds * 5, lambda: graph.backlinks(hub))
+    (backlinks,) = find_best(rounds * 5, lambda: graph.backlinks(hub))
     report.add("backlinks of a note with 250", backlinks * 1000, 2, "ms")
-    first = timed(lambda: names.find("a name that nobody has"))
-    (lookup,) = best(rounds * 5, lambda: names.find("Hubb"))
+    first = time_work(lambda: names.find("a name that nobody has"))
+    (lookup,) = find_best(rounds * 5, lambda: names.find("Hubb"))
     report.add("did you mean", lookup * 1000, 20, "ms", first=first * 1000)
     index.close()
 
 
-def bare_rewrite(places: list[Path]) -> None:
+def rewrite_barely(places: list[Path]) -> None:
     """Read and replace every file, atomically and durably: the least that rewriting links costs."""
     for place in places:
         data = place.read_bytes()
@@ -353,7 +353,7 @@ def measure_common_words(report: Report, index: Index, rounds: int) -> None:
         ("two words that most notes have, in quotes", '"in is"', 8.0),
         ("seven common words", "the of and in to water window", 3.5),
     ):
-        bare, ours = best(rounds * 5, ranked, partial(search, index, query))
+        bare, ours = find_best(rounds * 5, ranked, partial(search, index, query))
         report.add(f"search, {what} / ranking one", ours / bare, bound, "x", ranking=bare, ours=ours)
 
 
@@ -364,9 +364,9 @@ def measure_rename(report: Report, folder: Path, vault: Path, rounds: int) -> No
         hub = VaultPath(HUB)
         places = sorted({engine.root.locate(link.source) for link in engine.queries.backlinks(hub)})
         turns = rounds * 2  # An even number, so that the vault ends as it started.
-        bare, ours = best(
+        bare, ours = find_best(
             turns,
-            lambda: bare_rewrite(places),
+            lambda: rewrite_barely(places),
             lambda: rename(engine, next(turn)),
         )
     report.add(
@@ -383,8 +383,8 @@ def measure_renames_in_a_row(report: Report, folder: Path, vault: Path, rounds: 
             {engine.root.locate(link.source) for link in engine.queries.backlinks(VaultPath(HUB))}
         )
         rename(engine, next(turn))
-        ours = sorted(timed(lambda: rename(engine, next(turn))) for _ in range(rounds * 2 + 1))
-        bare = sorted(timed(lambda: bare_rewrite(places)) for _ in range(rounds * 2 + 1))
+        ours = sorted(time_work(lambda: rename(engine, next(turn))) for _ in range(rounds * 2 + 1))
+        bare = sorted(time_work(lambda: rewrite_barely(places)) for _ in range(rounds * 2 + 1))
     report.add("renames in a row / bare rewrite", ours[rounds] / bare[rounds], 4, "x", bare=bare[rounds])
 
 
@@ -397,7 +397,7 @@ def measure_many_links(report: Report, rounds: int) -> None:
         known = Known(parse_rows("note", text.encode(), "").note, text, "")
         return lambda: relink(known, text.replace("[[Hub]]", "[[Hub renamed]]"), "")
 
-    few, many = best(rounds, derive(5_000), derive(20_000))
+    few, many = find_best(rounds, derive(5_000), derive(20_000))
     report.add("a note with 20,000 renamed links / with 5,000", many / few, 6, "x", few=few, many=many)
 
 
@@ -437,8 +437,8 @@ def time_appends(folder: Path, vault: Path, rounds: int) -> tuple[list[float], l
         bare, ours = [], []
         for turn in range(rounds * len(paths)):
             path = paths[turn % len(paths)]
-            ours.append(timed(partial(engine.apply, [Append(note=path, content="line")])))
-            bare.append(timed(partial(bare_rewrite, [vault / path])))
+            ours.append(time_work(partial(engine.apply, [Append(note=path, content="line")])))
+            bare.append(time_work(partial(rewrite_barely, [vault / path])))
     sys.setswitchinterval(usual)
     return sorted(bare), sorted(ours)
 

@@ -84,7 +84,7 @@ _PIXEL = bytes.fromhex(
 )
 
 
-def _vocabulary(rng: random.Random) -> list[str]:
+def _draw_vocabulary(rng: random.Random) -> list[str]:
     words = dict.fromkeys([*_COMMON[:24], COMMON_WORD, *_COMMON[24:]])
     while len(words) < _VOCABULARY:
         syllables = rng.choices((1, 2, 3, 4), (1, 5, 4, 1))[0]
@@ -101,7 +101,7 @@ class Generator:
     def __init__(self, notes: int, *, seed: int = SEED) -> None:
         self.count = notes
         self.rng = random.Random(seed)
-        self.words = _vocabulary(self.rng)
+        self.words = _draw_vocabulary(self.rng)
         self.weights = list(accumulate(1 / (rank + 8) for rank in range(len(self.words))))
         self.names = self._note_paths()
         self.hub_sources = set(self.rng.sample(range(1, notes), min(HUB_BACKLINKS, notes - 1)))

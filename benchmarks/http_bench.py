@@ -123,18 +123,18 @@ def read_note(path: str) -> Call:
     return post(path, {"arguments": {"path": NOTE}})
 
 
-def first_reads(path: str) -> Callable[[], Call]:
+def make_first_reads(path: str) -> Callable[[], Call]:
     """Each call asks for another part of the note, so that none has been read before."""
     starts = itertools.count(1200)
     return lambda: post(path, {"arguments": {"path": NOTE, "max_chars": next(starts)}})
 
 
-def mcp_call() -> Call:
+def make_mcp_call() -> Call:
     params = {"name": "obsidian_read_note", "arguments": {"path": NOTE}, "_meta": META}
     return post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}, MCP_HEADERS)
 
 
-async def rate(port: int, next_call: Callable[[], Call], count: int, callers: int = CALLERS) -> float:
+async def measure_rate(port: int, next_call: Callable[[], Call], count: int, callers: int = CALLERS) -> float:
     """Returns answers per second. Every answer must be a success."""
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(connector=connector) as session:
@@ -155,7 +155,7 @@ async def rate(port: int, next_call: Callable[[], Call], count: int, callers: in
         return count // callers * callers / (time.perf_counter() - begin)
 
 
-def measured(
+def measure_tasks(
     tasks: dict[str, tuple[Server, Callable[[], Call], int]], rounds: int, count: int
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Returns the best rate of each task, and its server's shortest time for one answer."""
@@ -164,7 +164,7 @@ def measured(
     for _ in range(rounds):
         for name, (server, next_call, slower) in tasks.items():
             before = server.cpu_seconds()
-            rates[name] = max(rates[name], asyncio.run(rate(server.port, next_call, count // slower)))
+            rates[name] = max(rates[name], asyncio.run(measure_rate(server.port, next_call, count // slower)))
             spent[name] = min(spent[name], (server.cpu_seconds() - before) / (count // slower + WARM))
     return rates, spent
 
@@ -190,21 +190,23 @@ def main(args: list[str]) -> int:
         bare = Server([sys.executable, "-c", BARE])
         sdk = Server([sys.executable, "-c", SDK])
         tool = "/bridge/v1/tools/read_note/call"
-        read, mcp = read_note(tool), mcp_call()
+        read, mcp = read_note(tool), make_mcp_call()
         listed, bare_listed, bare_read = get("/bridge/v1/tools"), get("/long"), read_note("/call")
         tasks = {
             "GET /tools, bare aiohttp": (bare, lambda: bare_listed, 1),
             "GET /tools": (ours, lambda: listed, 1),
             "POST, bare aiohttp": (bare, lambda: bare_read, 1),
             "read_note over Bridge v1": (ours, lambda: read, 1),
-            "read_note, never read before": (ours, first_reads(tool), 1),
+            "read_note, never read before": (ours, make_first_reads(tool), 1),
             "tools/call over /mcp": (ours, lambda: mcp, 1),
             "tools/call, official SDK": (sdk, lambda: mcp, 4),
         }
         try:
-            rates, spent = measured(tasks, rounds, count)
+            rates, spent = measure_tasks(tasks, rounds, count)
             # Raises when one of them does not succeed.
-            crowd = asyncio.run(rate(ours.port, lambda: read, PARALLEL * (5 if quick else 20), PARALLEL))
+            crowd = asyncio.run(
+                measure_rate(ours.port, lambda: read, PARALLEL * (5 if quick else 20), PARALLEL)
+            )
         finally:
             for server in (ours, bare, sdk):
                 server.close()

@@ -41,7 +41,7 @@ TOKEN = str(uuid.uuid4())
 PING = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"})
 
 
-async def bare_echo(request: web.Request) -> web.StreamResponse:
+async def echo_barely(request: web.Request) -> web.StreamResponse:
     socket = web.WebSocketResponse()
     await socket.prepare(request)
     async for message in socket:
@@ -49,7 +49,7 @@ async def bare_echo(request: web.Request) -> web.StreamResponse:
     return socket
 
 
-async def rate(client: aiohttp.ClientWebSocketResponse) -> float:
+async def measure_rate(client: aiohttp.ClientWebSocketResponse) -> float:
     """Returns round trips per second, one after the other."""
     begin = time.perf_counter()
     for _ in range(REQUESTS):
@@ -58,7 +58,7 @@ async def rate(client: aiohttp.ClientWebSocketResponse) -> float:
     return REQUESTS / (time.perf_counter() - begin)
 
 
-async def greeted(client: aiohttp.ClientWebSocketResponse) -> None:
+async def greet(client: aiohttp.ClientWebSocketResponse) -> None:
     params = {
         "protocolVersion": "2025-11-25",
         "capabilities": {},
@@ -69,12 +69,12 @@ async def greeted(client: aiohttp.ClientWebSocketResponse) -> None:
     await client.send_json({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
 
-async def selection_delay(session: aiohttp.ClientSession, url: str, hub: EditorHub) -> float:
+async def measure_selection_delay(session: aiohttp.ClientSession, url: str, hub: EditorHub) -> float:
     """Returns the median of the milliseconds from the end of the debounce until the tenth client has the
     change."""
     clients = [await connect(session, url) for _ in range(10)]
     for client in clients:
-        await greeted(client)
+        await greet(client)
     delays = []
     hub.state.join("bench", "bench")
     await asyncio.sleep(0.7)
@@ -89,7 +89,9 @@ async def selection_delay(session: aiohttp.ClientSession, url: str, hub: EditorH
     return statistics.median(delays)
 
 
-async def idle_growth(session: aiohttp.ClientSession, url: str, server: BridgeSockets) -> dict[str, int]:
+async def measure_idle_growth(
+    session: aiohttp.ClientSession, url: str, server: BridgeSockets
+) -> dict[str, int]:
     """Returns the objects and bytes left after 2,000 health checks (one every 30 s) of ten idle clients."""
     clients = [await connect(session, url) for _ in range(10)]
     readers = [asyncio.ensure_future(client.receive()) for client in clients]
@@ -102,10 +104,10 @@ async def idle_growth(session: aiohttp.ClientSession, url: str, server: BridgeSo
 
     await beats(50)
     gc.collect()
-    before, memory = len(gc.get_objects()), resident()
+    before, memory = len(gc.get_objects()), read_resident()
     await beats(IDLE_MINUTES * 2)
     gc.collect()
-    growth = {"objects": len(gc.get_objects()) - before, "bytes": resident() - memory}
+    growth = {"objects": len(gc.get_objects()) - before, "bytes": read_resident() - memory}
     alive = len(server.ide.sockets)
     for reader, client in zip(readers, clients, strict=True):
         reader.cancel()
@@ -113,7 +115,7 @@ async def idle_growth(session: aiohttp.ClientSession, url: str, server: BridgeSo
     return {**growth, "still_connected": alive}
 
 
-def resident() -> int:
+def read_resident() -> int:
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
     except OSError:
@@ -141,7 +143,7 @@ async def main() -> None:
         server = BridgeSockets(TOKEN, ide.dialect, editor.dialect)
         app = web.Application()
         server.add_routes(app)
-        app.router.add_get("/bare", bare_echo)
+        app.router.add_get("/bare", echo_barely)
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         sock = open_socket("127.0.0.1", [0])
@@ -150,15 +152,15 @@ async def main() -> None:
         ratios = []
         async with aiohttp.ClientSession() as session:
             ours, bare = await connect(session, url + "/"), await session.ws_connect(url + "/bare")
-            await greeted(ours)
+            await greet(ours)
             for _ in range(ROUNDS):
-                bare_rate, our_rate = await rate(bare), await rate(ours)
+                bare_rate, our_rate = await measure_rate(bare), await measure_rate(ours)
                 ratios.append((our_rate / bare_rate, our_rate, bare_rate))
             await ours.close()
             await bare.close()
             ratio, our_rate, bare_rate = sorted(ratios)[len(ratios) // 2]
-            delay = await selection_delay(session, url + "/", hub)
-            growth = await idle_growth(session, url + "/", server)
+            delay = await measure_selection_delay(session, url + "/", hub)
+            growth = await measure_idle_growth(session, url + "/", server)
         await server.stop()
         await runner.cleanup()
         view.close()

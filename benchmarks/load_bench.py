@@ -45,7 +45,7 @@ PHRASE = '"in is"'
 BUILD_SECONDS = 300.0
 
 
-def tool(called: str, **arguments: Any) -> Call:
+def make_call(called: str, **arguments: Any) -> Call:
     return post(f"/bridge/v1/tools/{called}/call", {"arguments": arguments})
 
 
@@ -62,11 +62,13 @@ class Load:
         self.number += 1
         if kind == "read":
             # Another part each time, so that none is answered from memory.
-            return tool("read_note", name="Hub", max_chars=1200 + self.number % 50_000)
+            return make_call("read_note", name="Hub", max_chars=1200 + self.number % 50_000)
         if kind == "edit":
-            return tool("edit_note", name=f"Load {self.number % 20}", op="append", content="One more line.")
+            return make_call(
+                "edit_note", name=f"Load {self.number % 20}", op="append", content="One more line."
+            )
         query = PHRASE if kind == "phrase" else f"{COMMON_WORD} the"
-        return tool("search", query=query, offset=self.number % 200)
+        return make_call("search", query=query, offset=self.number % 200)
 
     async def call(self, kind: str) -> None:
         call = self._next(kind)
@@ -83,7 +85,9 @@ class Load:
             await self.call(kind)
 
 
-async def measured(port: int, callers: int, seconds: float, save: Callable[[int], None]) -> dict[str, Any]:
+async def measure_load(
+    port: int, callers: int, seconds: float, save: Callable[[int], None]
+) -> dict[str, Any]:
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
         load = Load(port, session)
         begin = time.perf_counter()
@@ -122,13 +126,13 @@ async def measured(port: int, callers: int, seconds: float, save: Callable[[int]
         await asyncio.gather(*(load.keep_calling(kind, until) for kind in kinds))
     return {
         "alone": alone,
-        "short": summary(short),
-        "crowd": summary(crowd),
-        "searches": summary(load.took),
+        "short": summarize(short),
+        "crowd": summarize(crowd),
+        "searches": summarize(load.took),
     }
 
 
-def summary(times: dict[str, list[float]]) -> dict[str, dict[str, float]]:
+def summarize(times: dict[str, list[float]]) -> dict[str, dict[str, float]]:
     return {
         kind: {
             "calls": len(took),
@@ -159,7 +163,7 @@ def run(notes: int, callers: int, seconds: float) -> dict[str, Any]:
             PYTHONPATH=str(ROOT / "src"),
         )
         try:
-            return asyncio.run(measured(server.port, callers, seconds, save))
+            return asyncio.run(measure_load(server.port, callers, seconds, save))
         finally:
             server.close()
 

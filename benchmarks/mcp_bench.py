@@ -26,7 +26,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
 
-from support.node import NotInstallable, installed, node
+from support.node import NotInstallable, find_node, install_packages
 
 OURS = """
 import sys
@@ -100,14 +100,14 @@ META = {
 }
 
 
-def message(id_: int | None, method: str, params: dict[str, Any] | None = None) -> bytes:
+def make_message(id_: int | None, method: str, params: dict[str, Any] | None = None) -> bytes:
     form: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": params or {}}
     if id_ is not None:
         form["id"] = id_
     return json.dumps(form).encode() + b"\n"
 
 
-INITIALIZE = message(
+INITIALIZE = make_message(
     0,
     "initialize",
     {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}},
@@ -115,7 +115,7 @@ INITIALIZE = message(
 
 
 def echo(id_: int) -> bytes:
-    return message(id_, "tools/call", {"name": "echo", "arguments": {"text": "hello"}})
+    return make_message(id_, "tools/call", {"name": "echo", "arguments": {"text": "hello"}})
 
 
 class Server:
@@ -156,8 +156,8 @@ def spawn_to_initialize(command: list[str]) -> tuple[float, float]:
     server = Server(command)
     server.ask(INITIALIZE, 0)
     initialized = time.perf_counter()
-    server.write(message(None, "notifications/initialized"))
-    server.ask(message(1, "tools/list"), 1)
+    server.write(make_message(None, "notifications/initialized"))
+    server.ask(make_message(1, "tools/list"), 1)
     listed = time.perf_counter()
     server.close()
     return initialized - begin, listed - initialized
@@ -169,11 +169,11 @@ def run_to_end(command: list[str]) -> float:
     return time.perf_counter() - begin
 
 
-def one_by_one(command: list[str], calls: int) -> float:
+def measure_one_by_one(command: list[str], calls: int) -> float:
     """Returns the median round trip of a call."""
     server = Server(command)
     server.ask(INITIALIZE, 0)
-    server.write(message(None, "notifications/initialized"))
+    server.write(make_message(None, "notifications/initialized"))
     times = []
     for id_ in range(1, calls + 1):
         data = echo(id_)
@@ -184,11 +184,11 @@ def one_by_one(command: list[str], calls: int) -> float:
     return statistics.median(times[calls // 10 :])
 
 
-def sustained(command: list[str], calls: int) -> float:
+def measure_sustained(command: list[str], calls: int) -> float:
     """Returns calls per second when the client sends up to 32 calls ahead."""
     server = Server(command)
     server.ask(INITIALIZE, 0)
-    server.write(message(None, "notifications/initialized"))
+    server.write(make_message(None, "notifications/initialized"))
     data = [b"".join(echo(id_) for id_ in range(start, start + 32)) for start in range(1, calls + 1, 32)]
     begin = time.perf_counter()
     Thread(target=lambda: [server.write(part) for part in data], daemon=True).start()
@@ -199,7 +199,7 @@ def sustained(command: list[str], calls: int) -> float:
     return len(data) * 32 / took
 
 
-async def http_calls(url: str, calls: int, *, modern: bool) -> float:
+async def measure_http_calls(url: str, calls: int, *, modern: bool) -> float:
     """Returns calls per second over HTTP with 16 callers."""
     import aiohttp
 
@@ -213,7 +213,7 @@ async def http_calls(url: str, calls: int, *, modern: bool) -> float:
         async def caller(count: int) -> None:
             for id_ in range(count):
                 async with session.post(
-                    url, data=message(id_, "tools/call", params), headers=headers
+                    url, data=make_message(id_, "tools/call", params), headers=headers
                 ) as response:
                     assert response.status == 200, await response.text()
                     await response.read()
@@ -224,7 +224,7 @@ async def http_calls(url: str, calls: int, *, modern: bool) -> float:
         return calls // 16 * 16 / (time.perf_counter() - begin)
 
 
-def over_http(command: list[str], path: str, calls: int, *, modern: bool) -> float:
+def measure_over_http(command: list[str], path: str, calls: int, *, modern: bool) -> float:
     server = subprocess.Popen(
         [*command, "http"],
         stdout=subprocess.PIPE,
@@ -236,7 +236,7 @@ def over_http(command: list[str], path: str, calls: int, *, modern: bool) -> flo
         assert server.stdout is not None
         port = int(server.stdout.readline())
         wait_for_port(port)
-        return asyncio.run(http_calls(f"http://127.0.0.1:{port}{path}", calls, modern=modern))
+        return asyncio.run(measure_http_calls(f"http://127.0.0.1:{port}{path}", calls, modern=modern))
     finally:
         server.terminate()
         server.communicate()
@@ -252,7 +252,7 @@ def wait_for_port(port: int) -> None:
         time.sleep(0.05)
 
 
-def interleaved(rounds: int, tasks: dict[str, Callable[[], Any]]) -> dict[str, list[Any]]:
+def interleave(rounds: int, tasks: dict[str, Callable[[], Any]]) -> dict[str, list[Any]]:
     results: dict[str, list[Any]] = {name: [] for name in tasks}
     for _ in range(rounds):
         for name, task in tasks.items():
@@ -271,9 +271,9 @@ def main(args: list[str]) -> int:
     ours, sdk = [python, "-c", OURS], [python, "-c", PYTHON_SDK]
     node_sdk: list[str] | None = None
     try:
-        folder = installed("clients")
+        folder = install_packages("clients")
         (folder / "echo.mjs").write_text(NODE_SDK, "utf-8")
-        node_sdk = [node(folder), str(folder / "echo.mjs")]
+        node_sdk = [find_node(folder), str(folder / "echo.mjs")]
     except NotInstallable as reason:
         print(f"without the TypeScript server: {reason}")
 
@@ -284,20 +284,21 @@ def main(args: list[str]) -> int:
     }
     if node_sdk is not None:
         starts["node sdk"] = lambda: spawn_to_initialize(node_sdk)
-    begun = interleaved(rounds, starts)
+    begun = interleave(rounds, starts)
     start = {name: statistics.median(times[0] for times in found) for name, found in begun.items()}
     listed = statistics.median(times[1] for times in begun["ours"])
     stdio: dict[str, list[str]] = {"ours": ours, "python sdk": sdk} | (
         {"node sdk": node_sdk} if node_sdk else {}
     )
-    round_trip = {name: one_by_one(command, calls // 4) for name, command in stdio.items()}
+    round_trip = {name: measure_one_by_one(command, calls // 4) for name, command in stdio.items()}
     rate = {
-        name: sustained(command, calls if name == "ours" else calls // 4) for name, command in stdio.items()
+        name: measure_sustained(command, calls if name == "ours" else calls // 4)
+        for name, command in stdio.items()
     }
     http = {
-        "ours, sessionless": over_http(ours, "/mcp", calls // 4, modern=True),
-        "python sdk": over_http(sdk, "/mcp", calls // 10, modern=True),
-        "bare aiohttp": over_http(ours, "/bare", calls // 4, modern=False),
+        "ours, sessionless": measure_over_http(ours, "/mcp", calls // 4, modern=True),
+        "python sdk": measure_over_http(sdk, "/mcp", calls // 10, modern=True),
+        "bare aiohttp": measure_over_http(ours, "/bare", calls // 4, modern=False),
     }
 
     held: list[tuple[str, float, str, float]] = [

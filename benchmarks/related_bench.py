@@ -63,7 +63,7 @@ def hide(args: argparse.Namespace, place: Path, *, keep: bool) -> dict[str, str]
         table = engine.queries.table()
     notes = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.md"))
     texts = {path: (folder / path).read_bytes().decode("utf-8", "replace") for path in notes}
-    leads = {path: links_of(path, texts[path], table) for path in notes}
+    leads = {path: list_links(path, texts[path], table) for path in notes}
     hidden: dict[str, str] = {}
     for number, path in enumerate(rng.sample(notes, len(notes))):
         mine = {to for _, to in leads[path] if to != path and to.endswith(".md")}
@@ -77,7 +77,7 @@ def hide(args: argparse.Namespace, place: Path, *, keep: bool) -> dict[str, str]
     return hidden
 
 
-def links_of(path: str, text: str, table: FileTable) -> list[tuple[Link, str]]:
+def list_links(path: str, text: str, table: FileTable) -> list[tuple[Link, str]]:
     found = []
     for link in parse(text).links:
         to = resolve(link.target, path, table)
@@ -89,7 +89,7 @@ def links_of(path: str, text: str, table: FileTable) -> list[tuple[Link, str]]:
 def without(texts: dict[str, str], path: str, target: str, table: FileTable, *, keep: bool) -> str:
     """The note's text without its links to the target; their words stay or go."""
     changes = []
-    for link, to in links_of(path, texts[path], table):
+    for link, to in list_links(path, texts[path], table):
         if to == target and link.kind != "property":
             shown = link.display or link.target.rpartition("/")[2].removesuffix(".md")
             changes.append(Change(link.start, link.end, shown if keep else ""))

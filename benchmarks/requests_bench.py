@@ -23,7 +23,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "src"), str(ROOT / "tests")]
 
-from mcp_bench import INITIALIZE, Server, message
+from mcp_bench import INITIALIZE, Server, make_message
 from msgspec import Struct
 
 from support.files import write_vault
@@ -35,7 +35,7 @@ PROJECTS = 40
 TODAY = "2026-03-15"
 
 
-def vault_files() -> dict[str, str | bytes]:
+def make_vault_files() -> dict[str, str | bytes]:
     files: dict[str, str | bytes] = {
         "Garden.md": "# Garden\n\nBeds along the wall.\n",
         "Ada.md": "---\ntags: [person]\n---\nAda keeps the bees.\n",
@@ -74,7 +74,7 @@ class Client:
     def call(self, tool: str, /, **arguments: Any) -> str:
         self.calls += 1
         params = {"name": f"obsidian_{tool}", "arguments": arguments}
-        answer = self._server.ask(message(self.calls, "tools/call", params), self.calls)
+        answer = self._server.ask(make_message(self.calls, "tools/call", params), self.calls)
         result = answer["result"]
         text: str = "\n".join(part["text"] for part in result["content"])
         assert not result.get("isError"), f"{tool}: {text}"
@@ -118,21 +118,21 @@ def merge_by_hand(client: Client) -> str:
     return client.call("batch", operations=edits)
 
 
-def tasks_by_hand(client: Client) -> str:
+def list_tasks_by_hand(client: Client) -> str:
     links = client.call("links", name="Atlas", kind="backlinks")
     open_tasks = client.call("tasks", status="open", limit=500)
     assert "Plan.md" in links
     return "\n".join(row for row in open_tasks.splitlines() if "[[Atlas" in row)
 
 
-def untagged_by_hand(client: Client) -> str:
+def list_untagged_by_hand(client: Client) -> str:
     tags = [row.partition(" ")[0] for row in client.call("tags").splitlines() if row.startswith("#")]
     tagged = client.call("search", query=" OR ".join(f"tag:{tag}" for tag in tags), matches=0, limit=500)
     notes = client.call("list_files", kind="note", limit=500)
     return "\n".join(sorted(set(list_paths(notes)) - set(list_paths(tagged))))
 
 
-def unused_by_hand(client: Client) -> str:
+def list_unused_by_hand(client: Client) -> str:
     unused = []
     for row in client.call("list_files", kind="image").splitlines():
         if not row.startswith("("):
@@ -174,7 +174,9 @@ def append_by_hand(client: Client) -> str:
 
 
 def is_archived(folder: Path, _: str) -> bool:
-    done = [name for name, text in vault_files().items() if isinstance(text, str) and "tags: [done]" in text]
+    done = [
+        name for name, text in make_vault_files().items() if isinstance(text, str) and "tags: [done]" in text
+    ]
     return bool(done) and all((folder / "Archive" / Path(name).name).exists() for name in done)
 
 
@@ -219,19 +221,19 @@ REQUESTS = (
     Request(
         "what links to Atlas and is not done",
         lambda client: client.call("tasks", text="[[Atlas]]", status="open"),
-        tasks_by_hand,
+        list_tasks_by_hand,
         lambda _, answer: "print [[Atlas|the map]]" in answer and "fold" not in answer,
     ),
     Request(
         "notes without tags",
         lambda client: client.call("list_files", kind="untagged"),
-        untagged_by_hand,
+        list_untagged_by_hand,
         lambda _, answer: set(list_paths(answer)) == UNTAGGED,
     ),
     Request(
         "unused attachments",
         lambda client: client.call("list_files", kind="unused"),
-        unused_by_hand,
+        list_unused_by_hand,
         lambda _, answer: "old.png" in answer and "spare.jpg" in answer and "map.png" not in answer,
     ),
     Request(
@@ -264,7 +266,7 @@ def assistant(folder: Path) -> Iterator[Client]:
     server = Server([sys.executable, "-m", "vaultbridge", "stdio", str(folder)])
     try:
         server.ask(INITIALIZE, 0)
-        server.write(message(None, "notifications/initialized"))
+        server.write(make_message(None, "notifications/initialized"))
         yield Client(server)
     finally:
         server.close()
@@ -275,7 +277,7 @@ def measure(request: Request, way: Way) -> tuple[int, int]:
     with tempfile.TemporaryDirectory() as place:
         os.environ["VAULTBRIDGE_CACHE"] = f"{place}/cache"
         os.environ["XDG_CONFIG_HOME"] = f"{place}/config"
-        folder = write_vault(Path(place) / "vault", vault_files())
+        folder = write_vault(Path(place) / "vault", make_vault_files())
         with assistant(folder) as client:
             answer = way(client)
         assert request.check(folder, answer), f"{request.name}: {answer[:400]}"

@@ -87,16 +87,16 @@ class Figures(NamedTuple):
 Answer = Callable[[Engine, str], list[str]]
 
 
-def by_rank(engine: Engine, question: str) -> list[str]:
+def find_by_rank(engine: Engine, question: str) -> list[str]:
     return [str(note.path) for note in engine.queries.rank(question, limit=SHOWN).notes]
 
 
-def by_all_words(engine: Engine, question: str) -> list[str]:
+def find_by_all_words(engine: Engine, question: str) -> list[str]:
     words = " ".join(dict.fromkeys(split_words(question)))
     return [str(hit.path) for hit in engine.queries.search(words, limit=SHOWN).hits] if words else []
 
 
-def by_any_word(engine: Engine, question: str) -> list[str]:
+def find_by_any_word(engine: Engine, question: str) -> list[str]:
     words = " OR ".join(f'"{word}"' for word in dict.fromkeys(split_words(question)))
     return [str(hit.path) for hit in engine.queries.search(words, limit=SHOWN).hits] if words else []
 
@@ -196,11 +196,11 @@ class Textbook:
 def list_ways(vault: Path) -> dict[str, Answer]:
     textbook = Textbook(vault)
     return {
-        "all": by_all_words,
-        "any": by_any_word,
+        "all": find_by_all_words,
+        "any": find_by_any_word,
         "bm25": textbook.by_bm25,
         "sum": textbook.by_sum,
-        "rank": by_rank,
+        "rank": find_by_rank,
     }
 
 
@@ -319,16 +319,16 @@ def without_each_view(engine: Engine, asked: list[Asked]) -> Iterator[tuple[str,
     weights = dict(views.VIEW_WEIGHTS)
     for view, weight in weights.items():
         views.VIEW_WEIGHTS[view] = 0.0
-        yield view, measure(engine, asked, by_rank)
+        yield view, measure(engine, asked, find_by_rank)
         views.VIEW_WEIGHTS[view] = weight
     fields = dict(views.FIELD_WEIGHTS)
     for field, weight in fields.items():
         views.FIELD_WEIGHTS[field] = 0.0
-        yield f"field {field}", measure(engine, asked, by_rank)
+        yield f"field {field}", measure(engine, asked, find_by_rank)
         views.FIELD_WEIGHTS[field] = weight
 
 
-def by_top_folder(asked: list[Asked]) -> dict[str, list[Asked]]:
+def group_by_top_folder(asked: list[Asked]) -> dict[str, list[Asked]]:
     groups: dict[str, list[Asked]] = {}
     for one in asked:
         groups.setdefault(next(iter(one.grades)).partition("/")[0], []).append(one)
@@ -373,7 +373,7 @@ def main() -> int:
         ways = list_ways(options.vault)
         with Opened(options.vault) as engine:
             figures = report(engine, ways, file.name, asked, each_view=options.views)
-            for folder, group in by_top_folder(asked).items() if options.by_folder else ():
+            for folder, group in group_by_top_folder(asked).items() if options.by_folder else ():
                 report(engine, ways, folder, group, each_view=False)
         if built_in:
             reached = {"nDCG@5": figures.ndcg, "hit@5": figures.hit, "MRR": figures.mrr}

@@ -97,7 +97,7 @@ class Opened:
         yield "an append", lambda: self.engine.apply([Append(note="Appended", content="x")])
 
 
-def computed(work: Callable[[], object], rounds: int) -> float:
+def time_computation(work: Callable[[], object], rounds: int) -> float:
     """Returns the least processor time of several rounds."""
     best = float("inf")
     for _ in range(rounds):
@@ -107,14 +107,14 @@ def computed(work: Callable[[], object], rounds: int) -> float:
     return best
 
 
-def growth(folder: Path, notes: int, large: int, rounds: int) -> dict[str, tuple[float, float]]:
+def measure_growth(folder: Path, notes: int, large: int, rounds: int) -> dict[str, tuple[float, float]]:
     figures: dict[str, tuple[float, float]] = {}
     with contextlib.ExitStack() as stack:
         small_vault, large_vault = (Opened(folder, count) for count in (notes, large))
         for vault in (small_vault, large_vault):
             stack.callback(vault.engine.close)
         for (name, small), (_, big) in zip(small_vault.questions(), large_vault.questions(), strict=True):
-            figures[name] = (computed(small, rounds), computed(big, rounds))
+            figures[name] = (time_computation(small, rounds), time_computation(big, rounds))
     return figures
 
 
@@ -153,7 +153,7 @@ class Session:
         return sum(int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) for status in held) / 1024
 
 
-def memory(folder: Path, notes: int) -> tuple[float, float]:
+def measure_memory(folder: Path, notes: int) -> tuple[float, float]:
     """Returns the resident memory after a first build, searches, edits and one page of everything, and after
     questions in plain words."""
     with tempfile.TemporaryDirectory(dir=folder) as home:
@@ -204,8 +204,8 @@ def main() -> int:
             stack.enter_context(tempfile.TemporaryDirectory(prefix="scale-bench-"))
         )
         folder.mkdir(parents=True, exist_ok=True)
-        figures = growth(folder, options.notes, options.large, options.rounds)
-        held, asked = memory(folder, options.notes) if sys.platform == "linux" else (0.0, 0.0)
+        figures = measure_growth(folder, options.notes, options.large, options.rounds)
+        held, asked = measure_memory(folder, options.notes) if sys.platform == "linux" else (0.0, 0.0)
     passed = held <= MEGABYTES and asked <= ASKED_MEGABYTES
     print(f"{options.large} notes against {options.notes}, at most {GROWTH:g} times")
     for name, (small, big) in figures.items():

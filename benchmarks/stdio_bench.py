@@ -34,12 +34,12 @@ from mcp_bench import (
     PYTHON_SDK,
     Server,
     all_held,
-    interleaved,
-    message,
+    interleave,
+    make_message,
     run_to_end,
 )
 
-from support.node import NotInstallable, installed, node
+from support.node import NotInstallable, find_node, install_packages
 
 ECHO = """\
 from vaultbridge.plugins import tool
@@ -91,7 +91,7 @@ class Vault:
 
     def warm(self) -> float:
         """Builds the index and returns the seconds that took."""
-        server = started(self.command)
+        server = start_server(self.command)
         begin = time.perf_counter()
         while "index is still being built" in call(server, "obsidian_search", query="zyzzyvaphone"):
             assert time.perf_counter() - begin < BUILD_SECONDS
@@ -104,20 +104,20 @@ class Vault:
 _ids = iter(range(1, 1 << 30))
 
 
-def started(command: list[str]) -> Server:
+def start_server(command: list[str]) -> Server:
     server = Server(command)
     server.ask(INITIALIZE, 0)
-    server.write(message(None, "notifications/initialized"))
+    server.write(make_message(None, "notifications/initialized"))
     return server
 
 
 def call(server: Server, tool: str, **arguments: Any) -> str:
     id_ = next(_ids)
-    answer = server.ask(message(id_, "tools/call", {"name": tool, "arguments": arguments}), id_)
+    answer = server.ask(make_message(id_, "tools/call", {"name": tool, "arguments": arguments}), id_)
     return str(answer["result"]["content"][0]["text"])
 
 
-def killed(server: Server) -> None:
+def kill(server: Server) -> None:
     """Kill a process of ours without waiting for the index it builds."""
     server.process.kill()
     server.process.wait()
@@ -135,18 +135,18 @@ def start(vault: Vault, *, cold: bool) -> tuple[float, float]:
     server = Server(vault.command)
     server.ask(INITIALIZE, 0)
     initialized = time.perf_counter()
-    server.write(message(None, "notifications/initialized"))
-    server.ask(message(1, "tools/list"), 1)
+    server.write(make_message(None, "notifications/initialized"))
+    server.ask(make_message(1, "tools/list"), 1)
     listed = time.perf_counter()
-    killed(server)
+    kill(server)
     return initialized - begin, listed - initialized
 
 
-def bridge_starts(vault: Vault, rounds: int) -> dict[str, float]:
+def measure_bridge_starts(vault: Vault, rounds: int) -> dict[str, float]:
     """Returns the milliseconds until `stdio` and `bridge`, whose server is not running, answer `initialize`:
     the best round of each, because the two are nearly equal."""
     bridge = [sys.executable, "-m", "vaultbridge", "bridge", "--url", f"http://127.0.0.1:{CLOSED_PORT}"]
-    begun = interleaved(
+    begun = interleave(
         rounds,
         {
             "stdio": lambda: start(vault, cold=False),
@@ -156,11 +156,11 @@ def bridge_starts(vault: Vault, rounds: int) -> dict[str, float]:
     return {f"start at best, {name}, ms": min(found)[0] * 1000 for name, found in begun.items()}
 
 
-def while_building(vault: Vault) -> dict[str, float]:
+def measure_while_building(vault: Vault) -> dict[str, float]:
     """Returns the milliseconds of a cold process's first calls, one after the other, during the index
     build."""
     vault.forget()
-    server = started(vault.command)
+    server = start_server(vault.command)
     found: dict[str, float] = {}
     for name, tool, arguments in (
         ("first read", "obsidian_read_note", {"name": vault.note}),
@@ -172,20 +172,22 @@ def while_building(vault: Vault) -> dict[str, float]:
         found[name] = (time.perf_counter() - begin) * 1000
         if tool == "obsidian_search":
             found["search said that it was partial"] = float("still being built" in text)
-    killed(server)
+    kill(server)
     return found
 
 
 def read_round_trip(vault: Vault, calls: int) -> float:
     """Returns the median time of reading a note, in milliseconds."""
-    server = started(vault.command)
+    server = start_server(vault.command)
     call(server, "obsidian_read_note", name=vault.note)
     times = []
     calm = time.perf_counter() + CALM_SECONDS
     while time.perf_counter() < calm:
         call(server, "obsidian_read_note", name=vault.note)
     for id_ in range(10_000_000, 10_000_000 + calls):
-        data = message(id_, "tools/call", {"name": "obsidian_read_note", "arguments": {"name": vault.note}})
+        data = make_message(
+            id_, "tools/call", {"name": "obsidian_read_note", "arguments": {"name": vault.note}}
+        )
         begin = time.perf_counter()
         server.ask(data, id_)
         times.append(time.perf_counter() - begin)
@@ -193,9 +195,9 @@ def read_round_trip(vault: Vault, calls: int) -> float:
     return statistics.median(times) * 1000
 
 
-def completion(vault: Vault, calls: int) -> float:
+def measure_completion(vault: Vault, calls: int) -> float:
     """Returns the median time of completing a note name that is being typed, in milliseconds."""
-    server = started(vault.command)
+    server = start_server(vault.command)
     times = []
     for number in range(calls):
         id_ = 20_000_000 + number
@@ -204,19 +206,21 @@ def completion(vault: Vault, calls: int) -> float:
             "argument": {"name": "note", "value": "hub brain stone"[: 1 + number % 15]},
         }
         begin = time.perf_counter()
-        server.ask(message(id_, "completion/complete", params), id_)
+        server.ask(make_message(id_, "completion/complete", params), id_)
         times.append(time.perf_counter() - begin)
     server.close()
     return statistics.median(times) * 1000
 
 
-def sustained(command: list[str], calls: int, tool: str, arguments: dict[str, Any]) -> float:
+def measure_sustained(command: list[str], calls: int, tool: str, arguments: dict[str, Any]) -> float:
     """Returns calls per second when the client does not wait for the answers."""
-    server = started(command)
+    server = start_server(command)
     calm = time.perf_counter() + CALM_SECONDS
     while time.perf_counter() < calm:
-        server.ask(message(1, "tools/call", {"name": tool, "arguments": arguments}), 1)
-    one = message(2, "tools/call", {"name": tool, "arguments": arguments}).replace(b'"id": 2', b'"id": %d')
+        server.ask(make_message(1, "tools/call", {"name": tool, "arguments": arguments}), 1)
+    one = make_message(2, "tools/call", {"name": tool, "arguments": arguments}).replace(
+        b'"id": 2', b'"id": %d'
+    )
     parts = [b"".join(one % id_ for id_ in range(at, at + 32)) for at in range(100, 100 + calls, 32)]
     begin = time.perf_counter()
     Thread(target=lambda: [server.write(part) for part in parts], daemon=True).start()
@@ -236,44 +240,46 @@ def main() -> int:
     rounds, calls = (5, 1000) if options.quick else (15, 5000)
     node_sdk: list[str] | None = None
     try:
-        clients = installed("clients")
+        clients = install_packages("clients")
         (clients / "echo.mjs").write_text(NODE_SDK, "utf-8")
-        node_sdk = [node(clients), str(clients / "echo.mjs")]
+        node_sdk = [find_node(clients), str(clients / "echo.mjs")]
     except NotInstallable as reason:
         print(f"without the TypeScript server: {reason}")
     # As an installer does: otherwise an environment that writes no bytecode compiles at every start.
     compileall.compile_dir(Path(__file__).parents[1] / "src", quiet=1)
     with tempfile.TemporaryDirectory() as base:
         vault = Vault(Path(base), options.notes)
-        figures = measured(vault, node_sdk, rounds, calls)
+        figures = measure_all(vault, node_sdk, rounds, calls)
     return report(figures, as_json=options.json)
 
 
-def measured(vault: Vault, node_sdk: list[str] | None, rounds: int, calls: int) -> dict[str, float]:
+def measure_all(vault: Vault, node_sdk: list[str] | None, rounds: int, calls: int) -> dict[str, float]:
     sdk = [sys.executable, "-c", PYTHON_SDK]
-    begun = interleaved(rounds, _starts(vault, node_sdk, cold=True))
-    figures = {f"start cold, {name}, ms": _median(found, 0) for name, found in begun.items()}
-    figures["first tools/list cold, ms"] = _median(begun["ours"], 1)
-    figures |= {f"cold: {name}, ms": value for name, value in while_building(vault).items()}
+    begun = interleave(rounds, _make_starts(vault, node_sdk, cold=True))
+    figures = {f"start cold, {name}, ms": _compute_median(found, 0) for name, found in begun.items()}
+    figures["first tools/list cold, ms"] = _compute_median(begun["ours"], 1)
+    figures |= {f"cold: {name}, ms": value for name, value in measure_while_building(vault).items()}
     figures["building the index, s"] = vault.warm()
-    begun = interleaved(rounds, _starts(vault, node_sdk, cold=False))
-    figures |= {f"start warm, {name}, ms": _median(found, 0) for name, found in begun.items()}
-    figures["first tools/list warm, ms"] = _median(begun["ours"], 1)
-    figures |= bridge_starts(vault, rounds + 5)
+    begun = interleave(rounds, _make_starts(vault, node_sdk, cold=False))
+    figures |= {f"start warm, {name}, ms": _compute_median(found, 0) for name, found in begun.items()}
+    figures["first tools/list warm, ms"] = _compute_median(begun["ours"], 1)
+    figures |= measure_bridge_starts(vault, rounds + 5)
     figures["read_note p50, ms"] = read_round_trip(vault, calls)
-    figures["completion p50, ms"] = completion(vault, calls // 10)
+    figures["completion p50, ms"] = measure_completion(vault, calls // 10)
     vault.add_echo()
     rates: dict[str, Callable[[], Any]] = {
-        "echo": lambda: sustained(vault.command, calls * 4, "echo", {"text": "hello"}),
-        "read_note": lambda: sustained(vault.command, calls, "obsidian_read_note", {"name": vault.note}),
-        "python sdk's echo": lambda: sustained(sdk, calls // 5, "echo", {"text": "hello"}),
+        "echo": lambda: measure_sustained(vault.command, calls * 4, "echo", {"text": "hello"}),
+        "read_note": lambda: measure_sustained(
+            vault.command, calls, "obsidian_read_note", {"name": vault.note}
+        ),
+        "python sdk's echo": lambda: measure_sustained(sdk, calls // 5, "echo", {"text": "hello"}),
     }
-    for name, found in interleaved(3, rates).items():
+    for name, found in interleave(3, rates).items():
         figures[f"sustained {name}, /s"] = statistics.median(found)
     return figures
 
 
-def _starts(vault: Vault, node_sdk: list[str] | None, *, cold: bool) -> dict[str, Callable[[], Any]]:
+def _make_starts(vault: Vault, node_sdk: list[str] | None, *, cold: bool) -> dict[str, Callable[[], Any]]:
     starts: dict[str, Callable[[], Any]] = {
         "floor": lambda: (run_to_end([sys.executable, "-c", "import asyncio, msgspec"]), 0.0),
         "ours": lambda: start(vault, cold=cold),
@@ -283,7 +289,7 @@ def _starts(vault: Vault, node_sdk: list[str] | None, *, cold: bool) -> dict[str
     return starts
 
 
-def _median(found: list[Any], which: int) -> float:
+def _compute_median(found: list[Any], which: int) -> float:
     return statistics.median(float(times[which]) for times in found) * 1000
 
 

@@ -57,7 +57,7 @@ def build_python_packages(folder: Path) -> None:
             if file.read_bytes() != (folder / file.name).read_bytes():
                 raise SystemExit(f"{file.name} differs when it is built again")
     packages = [str(file) for file in sorted(folder.glob("vaultbridge-*")) if file.suffix in (".whl", ".gz")]
-    run(str(tool("twine")), "check", "--strict", *packages)
+    run(str(find_tool("twine")), "check", "--strict", *packages)
 
 
 def fill_formula(folder: Path) -> None:
@@ -72,7 +72,7 @@ def fill_formula(folder: Path) -> None:
 
 def build_bundle(folder: Path) -> None:
     """Build the .mcpb for Claude Desktop, twice, and validate it with the official package."""
-    mcpb = npm_tool("mcpb")
+    mcpb = find_npm_tool("mcpb")
     bundle = folder / "vaultbridge.mcpb"
     with tempfile.TemporaryDirectory() as again:
         for place in (bundle, Path(again, bundle.name)):
@@ -122,13 +122,13 @@ def check_registry_entry(folder: Path) -> None:
         shutil.copy(ROOT / "server.json", stage)
         shutil.copytree(ROOT / ".claude-plugin", stage / ".claude-plugin")
         shutil.copytree(HERE / "claude-plugin", stage / "packaging" / "claude-plugin")
-        run(str(tool("skillsaw")), "lint", "--strict", str(stage))
+        run(str(find_tool("skillsaw")), "lint", "--strict", str(stage))
     shutil.copy(ROOT / "server.json", folder)
 
 
 def check_plugin(folder: Path) -> None:
     """Let Claude Code itself validate the plugin and the marketplace file."""
-    claude = npm_tool("claude")
+    claude = find_npm_tool("claude")
     for place in (HERE / "claude-plugin", ROOT):
         run(claude, "plugin", "validate", str(place))
 
@@ -151,7 +151,7 @@ def build_companion(folder: Path) -> None:
 def try_first_minute(folder: Path) -> None:
     """Install the wheel as a newcomer would, three ways, run `init`, and call a tool by the file it wrote."""
     (wheel,) = folder.glob("vaultbridge-*.whl")
-    uv, pipx = str(tool("uv")), str(tool("pipx"))
+    uv, pipx = str(find_tool("uv")), str(find_tool("pipx"))
     ways = {
         "venv and pip": lambda home: [
             [sys.executable, "-m", "venv", str(home / "env")],
@@ -165,7 +165,7 @@ def try_first_minute(folder: Path) -> None:
             home = Path(place)
             shutil.copytree(ROOT / "examples" / "sample-vault", home / "Notes")
             (home / ".cursor").mkdir()
-            environ = _newcomer(home)
+            environ = _make_newcomer_environ(home)
             for words in commands(home):
                 run(*words, quiet=True, environ=environ)
             started = time.monotonic()
@@ -177,7 +177,7 @@ def try_first_minute(folder: Path) -> None:
             print(f"{name}: init and a first answer in {time.monotonic() - started:.1f} s")
 
 
-def _newcomer(home: Path) -> dict[str, str]:
+def _make_newcomer_environ(home: Path) -> dict[str, str]:
     """The environment of somebody who has nothing of ours yet."""
     kept = (
         "PATH",
@@ -238,7 +238,7 @@ def _call_as_configured(file: Path, environ: dict[str, str]) -> str:
     return ""
 
 
-def tool(name: str) -> Path:
+def find_tool(name: str) -> Path:
     """Return a program of the packaging environment, which is made when it is missing."""
     lock = ROOT / "requirements" / "packaging.lock"
     ready = TOOLS / ".ready"
@@ -260,7 +260,7 @@ def tool(name: str) -> Path:
     return TOOLS / "bin" / name
 
 
-def npm_tool(name: str) -> str:
+def find_npm_tool(name: str) -> str:
     """Return a program of the packaging's npm packages, which are installed when they are missing."""
     place = HERE / "node_modules" / ".bin" / name
     if not place.exists():
@@ -283,15 +283,15 @@ def check_container(folder: Path) -> None:
     """Let hadolint read the Dockerfile, check the compose file and the workflows against their schemas, and
     let zizmor look for what could be abused in the workflows. There need not be a daemon that could build
     the image."""
-    run(str(tool("hadolint")), str(HERE / "docker" / "Dockerfile"))
+    run(str(find_tool("hadolint")), str(HERE / "docker" / "Dockerfile"))
     schemas = {
         "vendor.compose-spec": [HERE / "docker" / "compose.yaml"],
         "vendor.github-workflows": sorted((ROOT / ".github" / "workflows").glob("*.yml")),
         "vendor.dependabot": [ROOT / ".github" / "dependabot.yml"],
     }
     for schema, files in schemas.items():
-        run(str(tool("check-jsonschema")), "--builtin-schema", schema, *map(str, files))
-    run(str(tool("zizmor")), "--offline", "--no-progress", "--quiet", str(ROOT / ".github"))
+        run(str(find_tool("check-jsonschema")), "--builtin-schema", schema, *map(str, files))
+    run(str(find_tool("zizmor")), "--offline", "--no-progress", "--quiet", str(ROOT / ".github"))
 
 
 STEPS = {

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import vaultbridge
-from support.vault import sample_vault
+from support.vault import copy_sample_vault
 from vaultbridge import api
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, VaultbridgeError, VaultNotFound
 
@@ -31,7 +31,9 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_examples_of_the_documentation_work(tmp_path: Path) -> None:
-    failed, tried = doctest.testmod(api, extraglobs={"SAMPLE": str(sample_vault(tmp_path, "sample-vault"))})
+    failed, tried = doctest.testmod(
+        api, extraglobs={"SAMPLE": str(copy_sample_vault(tmp_path, "sample-vault"))}
+    )
     assert tried >= 10 and failed == 0
 
 
@@ -178,7 +180,7 @@ def test_the_vault_of_the_current_folder_is_opened(
 
 def test_context_keeps_to_its_budget_and_quotes_the_notes(tmp_path: Path) -> None:
     question = "how dark is the sky above the village"
-    with vaultbridge.open(sample_vault(tmp_path)) as vault:
+    with vaultbridge.open(copy_sample_vault(tmp_path)) as vault:
         passages = vault.context(question, max_chars=1500)
         assert passages[0].path == vault.search(question)[0].path
         assert sum(len(passage.text) for passage in passages) <= 1500

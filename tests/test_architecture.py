@@ -83,7 +83,7 @@ FOLDER_MODULES = 20
 """A folder with more is a list nobody reads. Most hold a dozen; the tools have about one module each."""
 
 
-def imports(file: Path) -> Iterator[tuple[str, int]]:
+def list_imports(file: Path) -> Iterator[tuple[str, int]]:
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             for name in node.names:
@@ -97,20 +97,20 @@ def imports(file: Path) -> Iterator[tuple[str, int]]:
                 yield node.module, node.lineno
 
 
-def module_of(file: Path) -> str:
+def name_module(file: Path) -> str:
     return ".".join(file.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
 
 
-def part_of(file: Path) -> str:
-    return module_of(file).split(".")[0]
+def name_part(file: Path) -> str:
+    return name_module(file).split(".")[0]
 
 
-def within(name: str, parts: set[str]) -> bool:
+def is_within(name: str, parts: set[str]) -> bool:
     return any(name == part or name.startswith(f"{part}.") for part in parts)
 
 
-def ours(file: Path) -> Iterator[tuple[str, int]]:
-    for name, line in imports(file):
+def list_our_imports(file: Path) -> Iterator[tuple[str, int]]:
+    for name, line in list_imports(file):
         if name.startswith("vaultbridge.") and name != "vaultbridge.__version__":
             yield name.removeprefix("vaultbridge."), line
 
@@ -118,20 +118,22 @@ def ours(file: Path) -> Iterator[tuple[str, int]]:
 FILES = sorted(f for f in SOURCE.rglob("*.py") if f.parent != SOURCE or f.name != "__init__.py")
 
 
-@pytest.mark.parametrize("file", FILES, ids=module_of)
+@pytest.mark.parametrize("file", FILES, ids=name_module)
 def test_imports_go_down_the_picture(file: Path) -> None:
-    part = part_of(file)
+    part = name_part(file)
     allowed = KNOWS_ONLY.get(part, set(ORDER[: ORDER.index(part)])) | {part}
-    for name, line in ours(file):
-        assert within(name, allowed), f"{file.name}:{line}: {part} may not import {name}"
+    for name, line in list_our_imports(file):
+        assert is_within(name, allowed), f"{file.name}:{line}: {part} may not import {name}"
 
 
 @pytest.mark.parametrize(
-    "file", [f for f in FILES if module_of(f).rpartition(".")[0] in KNOWS_NO_VAULT], ids=module_of
+    "file", [f for f in FILES if name_module(f).rpartition(".")[0] in KNOWS_NO_VAULT], ids=name_module
 )
 def test_modules_that_move_messages_know_no_vault(file: Path) -> None:
-    for name, line in ours(file):
-        assert not within(name, MODEL) or within(name, NAMES_ONLY), f"{file.name}:{line}: imports {name}"
+    for name, line in list_our_imports(file):
+        assert not is_within(name, MODEL) or is_within(name, NAMES_ONLY), (
+            f"{file.name}:{line}: imports {name}"
+        )
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -139,8 +141,8 @@ def test_a_protocol_uses_only_the_others_it_may(protocol: str) -> None:
     others = {f"protocols.{other}" for other in PROTOCOLS} - {f"protocols.{protocol}"}
     others -= {f"protocols.{other}" for other in MAY_USE.get(protocol, ())}
     for file in (SOURCE / "protocols" / protocol).rglob("*.py"):
-        for name, line in ours(file):
-            assert not within(name, others), f"{file.name}:{line}: {protocol} imports {name}"
+        for name, line in list_our_imports(file):
+            assert not is_within(name, others), f"{file.name}:{line}: {protocol} imports {name}"
 
 
 @pytest.mark.parametrize(
@@ -148,46 +150,46 @@ def test_a_protocol_uses_only_the_others_it_may(protocol: str) -> None:
     [
         f
         for f in FILES
-        if module_of(f).startswith("protocols.") and module_of(f).split(".")[1] not in PROTOCOLS
+        if name_module(f).startswith("protocols.") and name_module(f).split(".")[1] not in PROTOCOLS
     ],
-    ids=module_of,
+    ids=name_module,
 )
 def test_what_protocols_share_uses_none_of_them(file: Path) -> None:
-    for name, line in ours(file):
-        assert not within(name, {f"protocols.{protocol}" for protocol in PROTOCOLS}), f"{file.name}:{line}"
+    for name, line in list_our_imports(file):
+        assert not is_within(name, {f"protocols.{protocol}" for protocol in PROTOCOLS}), f"{file.name}:{line}"
 
 
 def test_every_part_is_in_the_picture() -> None:
-    assert sorted({part_of(file) for file in FILES}) == sorted(ORDER)
+    assert sorted({name_part(file) for file in FILES}) == sorted(ORDER)
 
 
-@pytest.mark.parametrize("file", [f for f in FILES if part_of(f) in PURE], ids=module_of)
+@pytest.mark.parametrize("file", [f for f in FILES if name_part(f) in PURE], ids=name_module)
 def test_the_pure_parts_do_no_io(file: Path) -> None:
-    for name, line in imports(file):
+    for name, line in list_imports(file):
         assert name.split(".")[0] not in DOES_IO, f"{file.name}:{line}: imports {name}"
 
 
-@pytest.mark.parametrize("file", FILES, ids=module_of)
+@pytest.mark.parametrize("file", FILES, ids=name_module)
 def test_a_module_has_one_duty(file: Path) -> None:
     assert len(file.read_text("utf-8").splitlines()) <= MODULE_LINES
 
 
 def test_no_module_is_a_splinter_of_its_only_user() -> None:
     """Splinters hide a design as well as giants do."""
-    users: dict[str, set[str]] = {module_of(file): set() for file in FILES}
+    users: dict[str, set[str]] = {name_module(file): set() for file in FILES}
     for file in FILES:
-        for name, _ in ours(file):
+        for name, _ in list_our_imports(file):
             for target in (name, name.rpartition(".")[0]):
-                if target in users and target != module_of(file):
-                    users[target].add(module_of(file))
+                if target in users and target != name_module(file):
+                    users[target].add(name_module(file))
     splinters = [
-        f"{module_of(file)}, used by {user}"
+        f"{name_module(file)}, used by {user}"
         for file in FILES
         if file.name != "__init__.py" and len(file.read_text("utf-8").splitlines()) <= SPLINTER_LINES
-        for user in users[module_of(file)]
-        if len(users[module_of(file)]) == 1
+        for user in users[name_module(file)]
+        if len(users[name_module(file)]) == 1
         and user != "tools.standard"  # It lists the tools.
-        and user.rpartition(".")[0] == module_of(file).rpartition(".")[0]
+        and user.rpartition(".")[0] == name_module(file).rpartition(".")[0]
     ]
     assert not splinters
 
@@ -198,7 +200,7 @@ def test_a_folder_can_be_read_at_a_glance() -> None:
         assert len(names) <= FOLDER_MODULES, f"{folder.name}: {names}"
 
 
-@pytest.mark.parametrize("file", FILES, ids=module_of)
+@pytest.mark.parametrize("file", FILES, ids=name_module)
 def test_no_pattern_repeats_a_group_possessively(file: Path) -> None:
     """Python 3.11.0 to 3.11.4 match such patterns wrongly (cpython gh-106052), and we promise 3.11."""
     strings = [

@@ -15,11 +15,11 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 
 
-def shown(path: Path) -> str:
+def name_page(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=shown)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_page)
 def test_every_link_to_a_file_leads_somewhere(document: Path) -> None:
     text = CODE.sub("", document.read_text("utf-8"))
     targets = [target for target in re.findall(r"\]\(([^)#\s]+)", text) if "://" not in target]
@@ -27,13 +27,13 @@ def test_every_link_to_a_file_leads_somewhere(document: Path) -> None:
     assert not missing
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=shown)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_page)
 def test_every_command_named_exists(document: Path) -> None:
     named = set(re.findall(r"\bvaultbridge ([a-z]+)\b", "\n".join(CODE.findall(document.read_text("utf-8")))))
     assert not named - COMMANDS.keys() - {"package"}
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=shown)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_page)
 def test_every_make_target_named_exists(document: Path) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = set(re.findall(r"\bmake ([a-z][a-z-]*)", "\n".join(CODE.findall(document.read_text("utf-8")))))
@@ -82,12 +82,12 @@ def test_troubleshooting_names_every_code_and_reason() -> None:
     text = (ROOT / "docs" / "troubleshooting.md").read_text("utf-8")
     table = text.partition("<!-- reasons")[2].partition("<!-- end of reasons -->")[0]
     found = set(re.findall(r"^\| `([A-Z_]+)` \| `([a-z-]+)` \|", table, re.MULTILINE))
-    kinds = [errors.VaultbridgeError, *_subclasses(errors.VaultbridgeError)]
+    kinds = [errors.VaultbridgeError, *_list_subclasses(errors.VaultbridgeError)]
     known = {
         (kind.code, kind.reason) for kind in kinds if re.match(r"vaultbridge\.(?!client)", kind.__module__)
     }
     assert found == known
 
 
-def _subclasses(kind: type) -> list[type]:
-    return [one for below in kind.__subclasses__() for one in (below, *_subclasses(below))]
+def _list_subclasses(kind: type) -> list[type]:
+    return [one for below in kind.__subclasses__() for one in (below, *_list_subclasses(below))]

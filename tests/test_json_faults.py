@@ -19,7 +19,7 @@ OUR_OWN = {
 """They read what this program has written itself, or one string that is known to be one."""
 
 
-def unguarded(tree: ast.AST, *, guarded: bool = False) -> list[int]:
+def find_unguarded(tree: ast.AST, *, guarded: bool = False) -> list[int]:
     """The lines on which JSON is read and nobody expects it to be nested too deeply."""
     found: list[int] = []
     for node in ast.iter_child_nodes(tree):
@@ -32,7 +32,7 @@ def unguarded(tree: ast.AST, *, guarded: bool = False) -> list[int]:
             inside = "RecursionError" in (ast.get_docstring(node) or "")
         if isinstance(node, ast.Call) and ast.unparse(node.func) in READERS and not inside:
             found.append(node.lineno)
-        found += unguarded(node, guarded=inside)
+        found += find_unguarded(node, guarded=inside)
     return found
 
 
@@ -41,6 +41,6 @@ def test_wherever_json_is_read_nesting_without_end_is_expected() -> None:
         f"{path}:{line}"
         for file in sorted(SOURCE.rglob("*.py"))
         if (path := file.relative_to(SOURCE).as_posix()) not in OUR_OWN
-        for line in unguarded(ast.parse(file.read_text("utf-8")))
+        for line in find_unguarded(ast.parse(file.read_text("utf-8")))
     ]
     assert not lines

@@ -26,14 +26,14 @@ VALUES = st.recursive(
 )
 
 
-def all_values(value: JsonValue) -> list[JsonValue]:
+def list_values(value: JsonValue) -> list[JsonValue]:
     match value:
         case JsonScalar():
             return [value]
         case JsonArray():
-            return [value, *(one for item in value.items for one in all_values(item))]
+            return [value, *(one for item in value.items for one in list_values(item))]
         case JsonObject():
-            return [value, *(one for member in value.members for one in all_values(member.value))]
+            return [value, *(one for member in value.members for one in list_values(member.value))]
 
 
 @settings(deadline=None)
@@ -44,7 +44,7 @@ def test_what_json_writes_is_read_back_and_each_span_is_that_value(
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
     tree = scan_json(text)
     assert to_plain_value(tree) == value
-    for one in all_values(tree):
+    for one in list_values(tree):
         assert json.loads(text[one.start : one.end]) == to_plain_value(one)
 
 

@@ -49,7 +49,7 @@ def resolve(target: str, source: str) -> str | None:
     return found.path if isinstance(found, Resolved) else None
 
 
-def row(path: str) -> FileRow:
+def make_row(path: str) -> FileRow:
     note = NOTES.get(path, Note())
     folder, _, name = path.rpartition("/")
     basename, _, ext = name.rpartition(".")
@@ -70,7 +70,7 @@ def row(path: str) -> FileRow:
     )
 
 
-ROWS = {path: row(path) for path in FILES}
+ROWS = {path: make_row(path) for path in FILES}
 
 
 def run(base: Base, view: str | None = None, this: str = "Home.md") -> ViewResult:
@@ -85,7 +85,7 @@ def run(base: Base, view: str | None = None, this: str = "Home.md") -> ViewResul
     )
 
 
-def names(result: ViewResult) -> list[str]:
+def list_names(result: ViewResult) -> list[str]:
     return [one.path.rpartition("/")[2] for one in result.rows]
 
 
@@ -226,7 +226,7 @@ def test_the_base_s_views_give_what_they_promise() -> None:
     base = parse_base(TEXTS["Observatory.base"])
     assert base.problems == ()
     active = run(base, "Active projects")
-    assert names(active) == ["Light pollution survey.md", "Spectrograph build.md", "Moth garden.md"]
+    assert list_names(active) == ["Light pollution survey.md", "Spectrograph build.md", "Moth garden.md"]
     assert active.rows[0].cells[3:5] == ("later", "Sky quality meter, All-sky camera")
     assert [summary.value for summary in active.summaries] == [31.0]
     every = run(base, "All projects")
@@ -236,10 +236,10 @@ def test_the_base_s_views_give_what_they_promise() -> None:
         ("planned", 1),
     ]
     best = run(base, "Best nights")
-    assert names(best) == ["2026-03-14 Algol minimum.md", "2026-03-12 M81 and M82.md"]
+    assert list_names(best) == ["2026-03-14 Algol minimum.md", "2026-03-12 M81 and M82.md"]
     assert best.rows[1].cells[2] == "20.94 mag/arcsec²"
     mentioned = run(base, "Mentioned here", this="Targets/Algol.md")
-    assert "2026-03-14 Algol minimum.md" in names(mentioned)
+    assert "2026-03-14 Algol minimum.md" in list_names(mentioned)
     for result in (active, every, best, mentioned):
         assert not [cell for one in result.rows for cell in one.cells if isinstance(cell, ErrorValue)]
         assert result.problems == ()
@@ -248,7 +248,7 @@ def test_the_base_s_views_give_what_they_promise() -> None:
 def test_the_base_inside_a_note_runs() -> None:
     (block,) = extract_base_blocks(TEXTS["Reference/Syntax garden.md"])
     result = run(parse_base(block.text, block.line))
-    assert names(result) == ["Algol.md", "Messier 81.md", "M82.md"]
+    assert list_names(result) == ["Algol.md", "Messier 81.md", "M82.md"]
     assert result.rows[0].cells[3] == "eye"
     assert [round(float(str(one.value)), 2) for one in result.summaries] == [5.8]
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from servers import Place, Server, Session
 from stdio_client import ServerFailed
-from timing import paths_in, shows
+from timing import find_paths, is_readable
 
 FIND_SECONDS = 60.0
 """How long a server may take to find a note of a vault with a handful of them."""
@@ -129,20 +129,20 @@ def make(place: Place, files: dict[str, str | bytes]) -> None:
         file.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def good(says: str) -> Verdict:
+def judge_good(says: str) -> Verdict:
     return {"says": says, "good": True}
 
 
-def bad(says: str) -> Verdict:
+def judge_bad(says: str) -> Verdict:
     return {"says": says, "good": False}
 
 
-def opened(server: Server, place: Place, path: str, *, hidden: bool = False) -> Session:
+def open_session(server: Server, place: Place, path: str, *, hidden: bool = False) -> Session:
     """Starts a server and waits until it can read the note."""
     session = Session(server, place, hidden=hidden)
     end = time.monotonic() + FIND_SECONDS
     try:
-        while not shows(session, path):
+        while not is_readable(session, path):
             if time.monotonic() > end:
                 raise ServerFailed(f"it does not find {path}")
             time.sleep(0.1)
@@ -167,7 +167,7 @@ def set_status(session: Session, path: str) -> None:
     change(session, "set_property", path=path, property="status", old_value="open", value="done")
 
 
-def property_edit(session: Session, vault: Path) -> Verdict:
+def check_property_edit(session: Session, vault: Path) -> Verdict:
     """One property of a note gets another value: bytes of other lines that differ afterwards."""
     set_status(session, "Property edit.md")
     return judge_property(PROPERTIES, (vault / "Property edit.md").read_bytes().decode())
@@ -175,39 +175,39 @@ def property_edit(session: Session, vault: Path) -> Verdict:
 
 def judge_property(before: str, after: str) -> Verdict:
     if after == before.replace("status: open", "status: done"):
-        return good("0 bytes")
+        return judge_good("0 bytes")
     if "done" not in after:
-        return bad("not set")
+        return judge_bad("not set")
     old, new = _without_status(before), _without_status(after)
     lost = [line for line in old if line not in new]
     added = [line for line in new if line not in old]
-    return bad(f"{sum(len(line.encode()) for line in lost + added)} bytes")
+    return judge_bad(f"{sum(len(line.encode()) for line in lost + added)} bytes")
 
 
 def _without_status(text: str) -> list[str]:
     return [line for line in text.splitlines(keepends=True) if not line.startswith("status:")]
 
 
-def crlf(session: Session, vault: Path) -> Verdict:
+def check_crlf(session: Session, vault: Path) -> Verdict:
     """A property is set in a note with Windows' line ends, and a line appended: lines that end otherwise."""
     if session.server.can("set_property"):
         set_status(session, "Windows.md")
     change(session, "append", path="Windows.md", text="One more line.")
     after = (vault / "Windows.md").read_bytes()
     if b"One more line." not in after:
-        return bad("not appended")
+        return judge_bad("not appended")
     lines = after.count(b"\n")
     lone = lines - after.count(b"\r\n")
-    return bad(f"{lone} of {lines} lines changed") if lone else good("kept")
+    return judge_bad(f"{lone} of {lines} lines changed") if lone else judge_good("kept")
 
 
-def final_newline(session: Session, vault: Path) -> Verdict:
+def check_final_newline(session: Session, vault: Path) -> Verdict:
     """A property is set in a note that ends with a newline, and in one that does not."""
     for path in ("With newline.md", "Without newline.md"):
         set_status(session, path)
     wrong = [] if (vault / "With newline.md").read_bytes().endswith(b"line.\n") else ["removed"]
     wrong += [] if (vault / "Without newline.md").read_bytes().endswith(b"line.") else ["added"]
-    return bad(", ".join(wrong)) if wrong else good("kept")
+    return judge_bad(", ".join(wrong)) if wrong else judge_good("kept")
 
 
 def append_line(session: Session, vault: Path) -> Verdict:
@@ -215,33 +215,33 @@ def append_line(session: Session, vault: Path) -> Verdict:
     change(session, "append", path="Append.md", text="second")
     after = (vault / "Append.md").read_text()
     if "second" not in after:
-        return bad("not appended")
-    return bad("joined to the last line") if "firstsecond" in after else good("own line")
+        return judge_bad("not appended")
+    return judge_bad("joined to the last line") if "firstsecond" in after else judge_good("own line")
 
 
-def duplicate_heading(session: Session, vault: Path) -> Verdict:
+def check_duplicate_heading(session: Session, vault: Path) -> Verdict:
     """An edit names a heading that the note has twice: which is meant must be asked."""
     change(session, "append_to_heading", path="Headings.md", heading="Alone", text="four")
     if "four" not in (vault / "Headings.md").read_text():
-        return bad("edits no heading")
+        return judge_bad("edits no heading")
     change(session, "append_to_heading", path="Headings.md", heading="Log", text="three")
     changed = "three" in (vault / "Headings.md").read_text()
-    return bad("takes one, silently") if changed else good("asks which")
+    return judge_bad("takes one, silently") if changed else judge_good("asks which")
 
 
-def composed_name(session: Session, vault: Path) -> Verdict:
+def check_composed_name(session: Session, vault: Path) -> Verdict:
     """A note's name is stored decomposed, as macOS does, and asked for as people type it."""
     answer = session.do("read", path=unicodedata.normalize("NFC", COMPOSED))
     if len(list(vault.glob("Caf*"))) != 1:
-        return bad("a second note")
-    return good("found") if not answer.refused and "espresso" in answer.text else bad("not found")
+        return judge_bad("a second note")
+    return judge_good("found") if not answer.refused and "espresso" in answer.text else judge_bad("not found")
 
 
-def links_missed(session: Session, vault: Path) -> Verdict:
+def check_links(session: Session, vault: Path) -> Verdict:
     """A note is renamed that is linked to in every form Obsidian knows."""
     change(session, "rename", path="Notes/Old name.md", to_path="Notes/New name.md")
     if not (vault / "Notes/New name.md").exists():
-        return bad("not renamed")
+        return judge_bad("not renamed")
     return judge_links(vault)
 
 
@@ -256,23 +256,23 @@ def judge_links(vault: Path) -> Verdict:
             spoiled.append(name)
     of = sum(form.follows for form in LINKS.values())
     says = f"{len(missed)} of {of} missed" + (f", {len(spoiled)} spoiled" if spoiled else "")
-    verdict = bad(says) if missed or spoiled else good(says)
+    verdict = judge_bad(says) if missed or spoiled else judge_good(says)
     return verdict | {"missed": missed, "spoiled": spoiled}
 
 
-def untouched(session: Session, vault: Path) -> Verdict:
+def check_untouched(session: Session, vault: Path) -> Verdict:
     """A vault is opened, read and searched, and nothing else: notes that have changed."""
     session.do("search", query="text")
     time.sleep(WATCH_SECONDS)
-    changed = [path for path, content in FILES.items() if (vault / path).read_bytes() != _bytes(content)]
-    return bad(f"{len(changed)} of {len(FILES)} changed") if changed else good("none changed")
+    changed = [path for path, content in FILES.items() if (vault / path).read_bytes() != _encode(content)]
+    return judge_bad(f"{len(changed)} of {len(FILES)} changed") if changed else judge_good("none changed")
 
 
-def _bytes(content: str | bytes) -> bytes:
+def _encode(content: str | bytes) -> bytes:
     return content.encode() if isinstance(content, str) else content
 
 
-def two_writers(server: Server, place: Place) -> Verdict:
+def check_two_writers(server: Server, place: Place) -> Verdict:
     """Two processes append to the same note at once: lines that are missing afterwards."""
     make(place, {"Log.md": "# Log\n\nWritten by both at once.\n"})
     refused: list[str] = []
@@ -286,9 +286,9 @@ def two_writers(server: Server, place: Place) -> Verdict:
         except ServerFailed as failure:
             failures.append(failure)
 
-    first = opened(server, place, "Log.md")
+    first = open_session(server, place, "Log.md")
     try:
-        second = opened(server, place, "Log.md")
+        second = open_session(server, place, "Log.md")
         try:
             threads = [
                 threading.Thread(target=append, args=(session, who))
@@ -314,10 +314,10 @@ def two_writers(server: Server, place: Place) -> Verdict:
         if (line := f"{who} {number} end") not in after and line not in refused
     ]
     says = f"{len(lost)} of {2 * APPENDS} lost" + (f", {len(refused)} refused" if refused else "")
-    return bad(says) if lost else good(says)
+    return judge_bad(says) if lost else judge_good(says)
 
 
-def hidden_folder(server: Server, place: Place) -> Verdict:
+def check_hidden_folder(server: Server, place: Place) -> Verdict:
     """The folder Private/ is hidden, in the way the documents give: what still shows it."""
     secret = "xylophonic"
     make(
@@ -329,12 +329,12 @@ def hidden_folder(server: Server, place: Place) -> Verdict:
         },
     )
     shows = []
-    with opened(server, place, "Start.md", hidden=True) as session:
+    with open_session(server, place, "Start.md", hidden=True) as session:
         time.sleep(WATCH_SECONDS)
         if secret in session.do("read", path="Private/Diary.md").text:
             shows.append("reading")
         found = session.do("search", query=secret)
-        if paths_in(found.text, ["Private/Diary.md", "Private/Old.md"]) or "The xylo" in found.text:
+        if find_paths(found.text, ["Private/Diary.md", "Private/Old.md"]) or "The xylo" in found.text:
             shows.append("search")
         if server.can("backlinks") and "Diary" in session.do("backlinks", path="Start.md").text:
             shows.append("backlinks")
@@ -343,7 +343,7 @@ def hidden_folder(server: Server, place: Place) -> Verdict:
             shows.append("writing")
         elif secret in answer.text:
             shows.append("errors")
-    return bad(f"shown by {', '.join(shows)}") if shows else good("hidden")
+    return judge_bad(f"shown by {', '.join(shows)}") if shows else judge_good("hidden")
 
 
 class Check(NamedTuple):
@@ -353,14 +353,18 @@ class Check(NamedTuple):
 
 
 SHARED = {
-    "untouched": Check("notes changed by opening the vault", untouched, "read"),
-    "property_edit": Check("other bytes changed by setting one property", property_edit, "set_property"),
-    "crlf": Check("Windows' line ends", crlf, "append"),
-    "final_newline": Check("newline at the end, or none", final_newline, "set_property"),
+    "untouched": Check("notes changed by opening the vault", check_untouched, "read"),
+    "property_edit": Check(
+        "other bytes changed by setting one property", check_property_edit, "set_property"
+    ),
+    "crlf": Check("Windows' line ends", check_crlf, "append"),
+    "final_newline": Check("newline at the end, or none", check_final_newline, "set_property"),
     "append_line": Check("append to a last line without newline", append_line, "append"),
-    "duplicate_heading": Check("edit at a heading that occurs twice", duplicate_heading, "append_to_heading"),
-    "composed_name": Check("name stored as NFD, asked for as NFC", composed_name, "read"),
-    "links_missed": Check("links a rename misses, of every form", links_missed, "rename"),
+    "duplicate_heading": Check(
+        "edit at a heading that occurs twice", check_duplicate_heading, "append_to_heading"
+    ),
+    "composed_name": Check("name stored as NFD, asked for as NFC", check_composed_name, "read"),
+    "links_missed": Check("links a rename misses, of every form", check_links, "rename"),
 }
 """The checks of the shared vault, in this order: the first needs it as it was made."""
 
@@ -376,14 +380,14 @@ def wait_until_known(session: Session) -> None:
     notes = [path for path in FILES if path.endswith(".md") and path != COMPOSED]
     end = time.monotonic() + FIND_SECONDS
     while notes and time.monotonic() < end:
-        notes = [path for path in notes if not shows(session, path)]
+        notes = [path for path in notes if not is_readable(session, path)]
         time.sleep(0.1)
 
 
 def check_shared(server: Server, place: Place) -> dict[str, Verdict]:
     make(place, FILES)
     verdicts: dict[str, Verdict] = {}
-    with opened(server, place, "Start.md") as session:
+    with open_session(server, place, "Start.md") as session:
         wait_until_known(session)
         for name, check in SHARED.items():
             if server.can(check.needs):
@@ -403,9 +407,9 @@ def check_all(servers: list[Server], work: Path, say: Callable[[str], None]) -> 
         places = (Place(work / server.name / part) for part in ("shared", "writers", "hidden"))
         try:
             verdicts = check_shared(server, next(places))
-            verdicts["two_writers"] = two_writers(server, next(places))
+            verdicts["two_writers"] = check_two_writers(server, next(places))
             verdicts["hidden_folder"] = (
-                hidden_folder(server, next(places)) if server.hide is not None else {"no": True}
+                check_hidden_folder(server, next(places)) if server.hide is not None else {"no": True}
             )
         except ServerFailed as failure:
             verdicts = {name: {"failed": str(failure)} for name in TITLES} | verdicts

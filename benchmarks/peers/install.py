@@ -124,7 +124,7 @@ def install_obsidian_mcp_rs() -> Path:
     if not program.exists():
         content = bytearray(shipped.read_bytes())
         if subprocess.run([shipped, "--version"], capture_output=True, check=False).returncode != 0:
-            for flags_at, version in _version_needs(content):
+            for flags_at, version in _read_version_needs(content):
                 if version == b"GLIBC_2.39":
                     flags = struct.unpack_from("<H", content, flags_at)[0]
                     struct.pack_into("<H", content, flags_at, flags | WEAK)
@@ -135,7 +135,7 @@ def install_obsidian_mcp_rs() -> Path:
     return folder
 
 
-def _version_needs(elf: bytearray) -> Iterator[tuple[int, bytes]]:
+def _read_version_needs(elf: bytearray) -> Iterator[tuple[int, bytes]]:
     """Yields each version that a 64-bit little-endian ELF program asks for, with the offset of its flags."""
     table_at = struct.unpack_from("<Q", elf, 40)[0]
     size, count = struct.unpack_from("<HH", elf, 58)

@@ -9,7 +9,7 @@ from pathlib import Path
 from retrieval_bench import SAMPLE_QUESTIONS, SAMPLE_VAULT, read_questions
 from servers import Place, Server, Session
 from stdio_client import ServerFailed
-from timing import Figure, paths_in, until_read, wait_until_searchable
+from timing import Figure, find_paths, until_read, wait_until_searchable
 
 TOP = 5
 """How many notes an assistant looks at before it asks again."""
@@ -36,7 +36,7 @@ def ask_all(servers: list[Server], work: Path, say: Callable[[str], None]) -> di
                 wait_until_searchable(session, FIRST_WORD, 1, [FIRST_NOTE], READY_SECONDS)
                 hits = 0
                 for question in asked:
-                    found = paths_in(session.do("search", query=question.question).text, notes)
+                    found = find_paths(session.do("search", query=question.question).text, notes)
                     hits += any(question.grades.get(path) for path in found[:TOP])
             figures[server.name] = {"value": hits, "of": len(asked)}
         except ServerFailed as failure:

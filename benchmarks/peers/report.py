@@ -52,15 +52,25 @@ def render_tables(run: dict[str, Any]) -> str:
     """The tables of one run as Markdown."""
     names = list(run["servers"])
     heads = [f"{name} {run['servers'][name]}" for name in names]
-    lines = [_row(["", *heads, "limit"]), _row(["---", *["---:"] * len(names), "---:"])]
+    lines = [_render_row(["", *heads, "limit"]), _render_row(["---", *["---:"] * len(names), "---:"])]
     for measure, title in ROWS.items():
         figures: list[Figure] = [run["figures"][name].get(measure, {}) for name in names]
-        best = _best(measure, figures)
-        cells = [f"**{_cell(figure)}**" if figure is best else _cell(figure) for figure in figures]
-        lines.append(_row([title, *cells, _limit_cell(measure, run["limits"])]))
-    lines += ["", _row(["what happens to the notes", *heads]), _row(["---", *["---"] * len(names)])]
+        best = _find_best(measure, figures)
+        cells = [
+            f"**{_render_cell(figure)}**" if figure is best else _render_cell(figure) for figure in figures
+        ]
+        lines.append(_render_row([title, *cells, _render_limit_cell(measure, run["limits"])]))
+    lines += [
+        "",
+        _render_row(["what happens to the notes", *heads]),
+        _render_row(["---", *["---"] * len(names)]),
+    ]
     for check, title in TITLES.items():
-        lines.append(_row([title, *(_verdict_cell(run["fidelity"][name].get(check, {})) for name in names)]))
+        lines.append(
+            _render_row(
+                [title, *(_render_verdict_cell(run["fidelity"][name].get(check, {})) for name in names)]
+            )
+        )
     for name, why in run["missing"].items():
         lines += ["", f"Not installed here: {name} ({why})."]
     failures = [
@@ -75,60 +85,60 @@ def render_tables(run: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(cells: list[str]) -> str:
+def _render_row(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _cell(figure: Figure) -> str:
+def _render_cell(figure: Figure) -> str:
     if "failed" in figure:
         return "failed"
     if "median" in figure:
-        shown = _number(figure["median"])
+        shown = _render_number(figure["median"])
         if figure["count"] < 2:
             return shown
-        return f"{shown} ({_number(figure['low'])}–{_number(figure['high'])})"
+        return f"{shown} ({_render_number(figure['low'])}–{_render_number(figure['high'])})"
     if "value" in figure:
-        shown = _number(figure["value"])
+        shown = _render_number(figure["value"])
         return f"{shown} of {figure['of']}" if "of" in figure else shown
     return "no"
 
 
-def _number(value: float) -> str:
+def _render_number(value: float) -> str:
     if isinstance(value, int) or value >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
-def _best(measure: str, figures: list[Figure]) -> Figure | None:
+def _find_best(measure: str, figures: list[Figure]) -> Figure | None:
     """The best cell of a row, if one is better than all others. Renames that miss links do not count."""
     if measure in UNRANKED:
         return None
     sign = -1 if measure in ("questions", "backlinks_found") else 1
-    known = [(sign * _value(figure), figure) for figure in figures if _known(figure)]
+    known = [(sign * _get_value(figure), figure) for figure in figures if _is_known(figure)]
     known.sort(key=lambda pair: pair[0])
     if not known or (len(known) > 1 and known[0][0] == known[1][0]):
         return None
     return known[0][1]
 
 
-def _value(figure: Figure) -> float:
+def _get_value(figure: Figure) -> float:
     return float(figure["median"] if "median" in figure else figure["value"])
 
 
-def _known(figure: Figure) -> bool:
+def _is_known(figure: Figure) -> bool:
     return ("median" in figure or "value" in figure) and not figure.get("incomplete")
 
 
-def _limit_cell(measure: str, limits: dict[str, Figure]) -> str:
+def _render_limit_cell(measure: str, limits: dict[str, Figure]) -> str:
     parts = [
-        f"{_number(limits[name]['median'])} {name.partition(', ')[2]}"
+        f"{_render_number(limits[name]['median'])} {name.partition(', ')[2]}"
         for name in LIMIT_OF.get(measure, ())
         if name in limits
     ]
     return ", ".join(parts)
 
 
-def _verdict_cell(verdict: dict[str, Any]) -> str:
+def _render_verdict_cell(verdict: dict[str, Any]) -> str:
     if "says" in verdict:
         return str(verdict["says"]) if verdict["good"] else f"**✗** {verdict['says']}"
     return "failed" if "failed" in verdict else "no"
@@ -151,15 +161,17 @@ def plot_times(run: dict[str, Any]) -> str:
     def x(value: float) -> float:
         return left + width * (math.log10(max(value, 0.01)) - low) / max(1, high - low)
 
-    parts = [_text(left, 24, "milliseconds, logarithmic: further left is faster", anchor="start", bold=True)]
-    parts += _legend(names, 44)
+    parts = [
+        _render_text(left, 24, "milliseconds, logarithmic: further left is faster", anchor="start", bold=True)
+    ]
+    parts += _render_legend(names, 44)
     for power in range(low, high + 1):
         at = x(10.0**power)
         parts.append(f'<line x1="{at:.1f}" y1="{top}" x2="{at:.1f}" y2="{height - 40}" stroke="#e5e7eb"/>')
-        parts.append(_text(at, height - 22, f"{10.0**power:g}", anchor="middle"))
+        parts.append(_render_text(at, height - 22, f"{10.0**power:g}", anchor="middle"))
     for number, (title, figures) in enumerate(rows):
         y = top + step * number + step / 2
-        parts.append(_text(left - 12, y + 4, title, anchor="end"))
+        parts.append(_render_text(left - 12, y + 4, title, anchor="end"))
         for colour, figure in reversed(list(zip(COLOURS, figures, strict=False))):
             if "median" in figure:
                 ends = f'x1="{x(figure["low"]):.1f}" x2="{x(figure["high"]):.1f}"'
@@ -170,7 +182,7 @@ def plot_times(run: dict[str, Any]) -> str:
                 fill = "#ffffff" if hollow else colour
                 drawn = f'fill="{fill}" stroke="{colour}" stroke-width="2"'
                 parts.append(f'<circle cx="{x(figure["median"]):.1f}" cy="{y}" r="5" {drawn}/>')
-    return _svg(left + width + 30, height, parts)
+    return _render_svg(left + width + 30, height, parts)
 
 
 def plot_sizes(run: dict[str, Any]) -> str:
@@ -182,37 +194,37 @@ def plot_sizes(run: dict[str, Any]) -> str:
     for measure in ("memory", "tools_bytes"):
         known = {name: run["figures"][name].get(measure, {}).get("value") for name in names}
         most = max((value for value in known.values() if value), default=1)
-        parts.append(_text(left, y + 14, ROWS[measure], anchor="start", bold=True))
+        parts.append(_render_text(left, y + 14, ROWS[measure], anchor="start", bold=True))
         y += 26
         for colour, name in zip(COLOURS, names, strict=False):
-            parts.append(_text(left - 12, y + 14, name, anchor="end"))
+            parts.append(_render_text(left - 12, y + 14, name, anchor="end"))
             value = known[name]
             if value:
                 bar = width * value / most
                 parts.append(
                     f'<rect x="{left}" y="{y + 3}" width="{bar:.1f}" height="{step - 7}" fill="{colour}"/>'
                 )
-                parts.append(_text(left + bar + 6, y + 14, f"{value:,.0f}", anchor="start"))
+                parts.append(_render_text(left + bar + 6, y + 14, f"{value:,.0f}", anchor="start"))
             y += step
         y += 14
-    return _svg(left + width + 100, y, parts)
+    return _render_svg(left + width + 100, y, parts)
 
 
-def _legend(names: list[str], y: int) -> list[str]:
+def _render_legend(names: list[str], y: int) -> list[str]:
     parts, at = [], 20.0
     for colour, name in zip(COLOURS, names, strict=False):
         parts.append(f'<circle cx="{at}" cy="{y}" r="5" fill="{colour}"/>')
-        parts.append(_text(at + 10, y + 4, name, anchor="start"))
+        parts.append(_render_text(at + 10, y + 4, name, anchor="start"))
         at += 40 + 7.2 * len(name)
     return parts
 
 
-def _text(x: float, y: float, text: str, *, anchor: str, bold: bool = False) -> str:
+def _render_text(x: float, y: float, text: str, *, anchor: str, bold: bool = False) -> str:
     weight = ' font-weight="bold"' if bold else ""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{weight}>{html.escape(text)}</text>'
 
 
-def _svg(width: float, height: float, parts: list[str]) -> str:
+def _render_svg(width: float, height: float, parts: list[str]) -> str:
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
         f'font-family="system-ui, sans-serif" font-size="13" fill="#111827">'

@@ -140,7 +140,7 @@ def load_servers(table: Path, wanted: list[str] | None = None) -> tuple[list[Ser
         servers.append(
             Server(
                 name=name,
-                version=_version(name, entry),
+                version=_read_version(name, entry),
                 command=_fill(entry["command"], values),
                 environment=environment,
                 hide=entry.get("hide"),
@@ -162,7 +162,7 @@ def _install(name: str, entry: dict[str, Any]) -> dict[str, str]:
             return {}
 
 
-def _version(name: str, entry: dict[str, Any]) -> str:
+def _read_version(name: str, entry: dict[str, Any]) -> str:
     """The version that the pins name: what a server says of itself is sometimes that of a library."""
     pins = Path(__file__).parent / "pins" / name
     if entry.get("installed_by") == "npm":

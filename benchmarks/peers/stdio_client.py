@@ -128,7 +128,7 @@ class Client:
 
     def memory(self) -> float:
         """The MB that the server's processes hold, shared pages divided among those that share them."""
-        return sum(_held(pid) for pid in _family(self.process.pid)) / 1e6
+        return sum(_read_memory(pid) for pid in _list_family(self.process.pid)) / 1e6
 
     def close(self) -> None:
         with contextlib.suppress(OSError):
@@ -148,7 +148,7 @@ class Client:
                     pipe.close()
 
 
-def _family(pid: int) -> list[int]:
+def _list_family(pid: int) -> list[int]:
     children: dict[int, list[int]] = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -161,7 +161,7 @@ def _family(pid: int) -> list[int]:
     return found
 
 
-def _held(pid: int) -> int:
+def _read_memory(pid: int) -> int:
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):

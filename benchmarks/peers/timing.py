@@ -60,7 +60,7 @@ def spread(times: list[float]) -> Figure:
     }
 
 
-def paths_in(text: str, paths: list[str]) -> list[str]:
+def find_paths(text: str, paths: list[str]) -> list[str]:
     """The notes that an answer names, in the order of their first mention.
 
     Servers write paths in many ways: as JSON, with or without `.md`. The longer of two names that begin at
@@ -107,7 +107,7 @@ class Timing:
             say("first index")
             for server in self.servers:
                 self._attempt(server, "index", partial(self.index, server))
-                say(f"  {server.name}: {_brief(self.figures[server.name].get('index', {}))}")
+                say(f"  {server.name}: {_render_brief(self.figures[server.name].get('index', {}))}")
             say("warm starts")
             self.starts("start_warm", cold=False)
             say("calls")
@@ -262,7 +262,7 @@ class Timing:
                     self.figures[name][measure] = spread(times)
         for name, session in self.sessions.items():
             if session.server.can("backlinks") and "median" in self.figures[name].get("backlinks", {}):
-                found = paths_in(session.must("backlinks", path=HUB), self.notes)
+                found = find_paths(session.must("backlinks", path=HUB), self.notes)
                 linking = min(HUB_BACKLINKS, len(self.notes) - 1)
                 listed = len([path for path in found if path != HUB])
                 self.figures[name]["backlinks_found"] = {"value": listed, "of": linking}
@@ -320,13 +320,13 @@ class Timing:
 def until_read(session: Session, path: str) -> None:
     """Reads a note, again and again if the server must find it first."""
     end = time.monotonic() + READY_SECONDS
-    while not shows(session, path):
+    while not is_readable(session, path):
         if time.monotonic() > end:
             raise ServerFailed(f"it does not find {path}")
         time.sleep(POLL_SECONDS)
 
 
-def shows(session: Session, path: str) -> bool:
+def is_readable(session: Session, path: str) -> bool:
     """Whether reading a note gives its text. Not every server calls it an error when it does not know a note,
     and then the answer repeats the name."""
     text = (session.place.vault / path).read_text("utf-8")
@@ -343,7 +343,7 @@ def wait_until_searchable(
     end = begin + seconds
     while True:
         answer = session.do("search", query=word)
-        if not answer.refused and len(paths_in(answer.text, among)) >= notes:
+        if not answer.refused and len(find_paths(answer.text, among)) >= notes:
             return True
         if time.monotonic() > end:
             return False
@@ -354,5 +354,5 @@ def count_links(vault: Path, link: str) -> int:
     return sum(path.read_bytes().count(link.encode()) for path in vault.rglob("*.md"))
 
 
-def _brief(figure: Figure) -> str:
+def _render_brief(figure: Figure) -> str:
     return f"{figure['median']:.0f} ms" if "median" in figure else str(figure.get("failed", figure))

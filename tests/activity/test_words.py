@@ -11,11 +11,11 @@ from vaultbridge.activity.words import classify, describe_call, describe_client,
 V = "/vault"
 
 
-def all_visible(folder: str, path: str) -> bool:
+def show_all(folder: str, path: str) -> bool:
     return True
 
 
-def public(folder: str, path: str) -> bool:
+def is_public(folder: str, path: str) -> bool:
     return not path.startswith("Private/")
 
 
@@ -63,29 +63,27 @@ CHANGES = {
     ],
 )
 def test_a_call_is_described_in_words(call: CallRecord, kind: str, words: str) -> None:
-    assert (classify(call), describe_call(call, all_visible)) == (kind, words)
+    assert (classify(call), describe_call(call, show_all)) == (kind, words)
 
 
 def test_hidden_notes_are_neither_named_nor_counted() -> None:
     reads = ((V, "Private/A.md"), (V, "B.md"), (V, "Private/C.md"))
-    assert describe_call(record("read_note", reads=reads), public) == "read B.md"
+    assert describe_call(record("read_note", reads=reads), is_public) == "read B.md"
     changes = ((V, 1, (("Private/A.md", "changed", ""), ("B.md", "changed", ""))),)
-    assert describe_call(record("edit_note", changes=changes), public) == "changed B.md"
+    assert describe_call(record("edit_note", changes=changes), is_public) == "changed B.md"
     client = Activity().join("mcp")
     client.calls = 3
-    description = describe_client(client, reads, changes, ((V, "Private/D.md", "p1"),), public)
+    description = describe_client(client, reads, changes, ((V, "Private/D.md", "p1"),), is_public)
     assert description == "read B.md, changed B.md"
-    assert describe_client(client, ((V, "Private/A.md"),), (), (), public) == "made 3 calls"
+    assert describe_client(client, ((V, "Private/A.md"),), (), (), is_public) == "made 3 calls"
 
 
 def test_a_client_is_described_in_words() -> None:
     client = Activity().join("mcp")
-    assert describe_client(client, (), (), (), all_visible) == ""
+    assert describe_client(client, (), (), (), show_all) == ""
     client.calls, client.searches = 5, 2
     reads = [(V, f"{number}.md") for number in range(3)]
-    description = describe_client(
-        client, reads, (), ((V, "Plan.md", "p1"), (V, "Plan.md", "p2")), all_visible
-    )
+    description = describe_client(client, reads, (), ((V, "Plan.md", "p1"), (V, "Plan.md", "p2")), show_all)
     assert description == "read 3 notes, searched twice, proposed a change to Plan.md"
 
 

@@ -26,7 +26,7 @@ from vaultbridge.bases.expression import (
 from vaultbridge.errors import InvalidQuery
 
 
-def written(node: Node) -> str:
+def render_tree(node: Node) -> str:
     """The tree with every operation in parentheses."""
     match node:
         case ScalarLiteral(value):
@@ -36,21 +36,21 @@ def written(node: Node) -> str:
         case Name() | Hyphenated():
             return node.name
         case Member():
-            return f"{written(node.target)}.{node.name}"
+            return f"{render_tree(node.target)}.{node.name}"
         case Subscript():
-            return f"{written(node.target)}[{written(node.key)}]"
+            return f"{render_tree(node.target)}[{render_tree(node.key)}]"
         case FunctionCall():
-            return f"{node.name}({', '.join(map(written, node.arguments))})"
+            return f"{node.name}({', '.join(map(render_tree, node.arguments))})"
         case MethodCall():
-            return f"{written(node.target)}.{node.name}({', '.join(map(written, node.arguments))})"
+            return f"{render_tree(node.target)}.{node.name}({', '.join(map(render_tree, node.arguments))})"
         case Unary():
-            return f"({node.operator}{written(node.operand)})"
+            return f"({node.operator}{render_tree(node.operand)})"
         case Binary():
-            return f"({written(node.left)} {node.operator} {written(node.right)})"
+            return f"({render_tree(node.left)} {node.operator} {render_tree(node.right)})"
         case ListLiteral():
-            return f"[{', '.join(map(written, node.items))}]"
+            return f"[{', '.join(map(render_tree, node.items))}]"
         case ObjectLiteral():
-            return "{" + ", ".join(f"{key}: {written(value)}" for key, value in node.items) + "}"
+            return "{" + ", ".join(f"{key}: {render_tree(value)}" for key, value in node.items) + "}"
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def written(node: Node) -> str:
     ],
 )
 def test_the_grammar(source: str, expected: str) -> None:
-    assert written(parse_expression(source)) == expected
+    assert render_tree(parse_expression(source)) == expected
 
 
 def test_a_hyphenated_name_may_also_be_a_difference() -> None:

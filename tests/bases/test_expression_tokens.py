@@ -10,7 +10,7 @@ from vaultbridge.bases.expression import MAX_EXPRESSION_CHARS, tokenize
 from vaultbridge.errors import InvalidQuery
 
 
-def kinds(source: str) -> list[tuple[str, str]]:
+def list_tokens(source: str) -> list[tuple[str, str]]:
     return [(token.kind, token.text) for token in tokenize(source)[:-1]]
 
 
@@ -19,9 +19,15 @@ def test_tokens_have_their_positions() -> None:
 
 
 def test_a_slash_divides_after_a_value_and_opens_a_regular_expression_elsewhere() -> None:
-    assert kinds("a / b") == [("name", "a"), ("sign", "/"), ("name", "b")]
-    assert kinds("(a) /2") == [("sign", "("), ("name", "a"), ("sign", ")"), ("sign", "/"), ("number", "2")]
-    assert kinds("f(/a b/)")[2] == ("regexp", "a b")
+    assert list_tokens("a / b") == [("name", "a"), ("sign", "/"), ("name", "b")]
+    assert list_tokens("(a) /2") == [
+        ("sign", "("),
+        ("name", "a"),
+        ("sign", ")"),
+        ("sign", "/"),
+        ("number", "2"),
+    ]
+    assert list_tokens("f(/a b/)")[2] == ("regexp", "a b")
 
 
 def test_a_regular_expression_may_contain_a_slash_in_a_class_or_escaped() -> None:
@@ -47,15 +53,15 @@ def test_escapes_in_text_are_javascript_s(written: str, expected: str) -> None:
 
 @pytest.mark.parametrize("number", ["1", "2.5", ".5", "1e3", "1.5E-2"])
 def test_numbers(number: str) -> None:
-    assert kinds(number) == [("number", number)]
+    assert list_tokens(number) == [("number", number)]
 
 
 def test_a_dot_after_digits_is_member_access_when_a_name_follows() -> None:
-    assert kinds("1.isTruthy") == [("number", "1"), ("sign", "."), ("name", "isTruthy")]
+    assert list_tokens("1.isTruthy") == [("number", "1"), ("sign", "."), ("name", "isTruthy")]
 
 
 def test_names_may_be_of_any_script() -> None:
-    assert kinds("größe _x $y 名前") == [("name", n) for n in ("größe", "_x", "$y", "名前")]
+    assert list_tokens("größe _x $y 名前") == [("name", n) for n in ("größe", "_x", "$y", "名前")]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from support.bases import AUTHOR, INDEX, NOW, evaluate, file_row, make_context
+from support.bases import AUTHOR, INDEX, NOW, evaluate, make_context, make_file_row
 from vaultbridge.bases.values import Date, File, FormulaError, LinkValue, Value
 
 
@@ -89,6 +89,6 @@ def test_a_number_is_refused_as_a_file() -> None:
 
 
 def test_an_aware_time_is_shown_in_the_zone_of_now() -> None:
-    row = file_row("A.md", mtime=datetime(2025, 5, 1, 10, 0, tzinfo=UTC))
+    row = make_file_row("A.md", mtime=datetime(2025, 5, 1, 10, 0, tzinfo=UTC))
     context = make_context(now=NOW.replace(tzinfo=timezone(timedelta(hours=2))))
     assert evaluate("file.mtime", row, context) == Date(datetime(2025, 5, 1, 12, 0))

@@ -71,24 +71,24 @@ views:
 """
 
 
-def sources(part: Filter | None) -> object:
+def list_sources(part: Filter | None) -> object:
     match part:
         case None:
             return None
         case Statement(expression):
             return expression.source
         case AllOf(parts):
-            return {"and": [sources(one) for one in parts]}
+            return {"and": [list_sources(one) for one in parts]}
         case AnyOf(parts):
-            return {"or": [sources(one) for one in parts]}
+            return {"or": [list_sources(one) for one in parts]}
         case NoneOf(parts):
-            return {"not": [sources(one) for one in parts]}
+            return {"not": [list_sources(one) for one in parts]}
 
 
 def test_the_example_of_the_help_pages_is_read_in_full() -> None:
     base = parse_base(EXAMPLE)
     assert base.problems == ()
-    assert sources(base.filters) == {
+    assert list_sources(base.filters) == {
         "or": [
             'file.hasTag("tag")',
             {"and": ['file.hasTag("book")', 'file.hasLink("Textbook")']},
@@ -118,7 +118,9 @@ def test_the_example_of_the_help_pages_is_read_in_full() -> None:
         PropertyId("note", "age"),
         PropertyId("formula", "ppu"),
     )
-    assert sources(first.filters) == {"and": ['status != "done"', {"or": ["formula.ppu > 5", "price > 2.1"]}]}
+    assert list_sources(first.filters) == {
+        "and": ['status != "done"', {"or": ["formula.ppu > 5", "price > 2.1"]}]
+    }
     assert first.summaries == ((PropertyId("formula", "ppu"), "Average"),)
     assert second == View(name="View 2", type="cards")
 
@@ -129,11 +131,11 @@ def test_an_empty_base_is_a_base(text: str) -> None:
 
 
 def test_a_filter_may_be_one_statement_or_a_bare_list() -> None:
-    assert sources(parse_base("filters: price > 2").filters) == "price > 2"
-    assert sources(parse_base("filters: ['a', 'b']").filters) == {"and": ["a", "b"]}
-    assert sources(parse_base("filters: {and: 'a'}").filters) == {"and": ["a"]}
-    assert sources(parse_base("filters: true").filters) == "true"
-    assert sources(parse_base("filters: {and: ['a'], not: ['b']}").filters) == {
+    assert list_sources(parse_base("filters: price > 2").filters) == "price > 2"
+    assert list_sources(parse_base("filters: ['a', 'b']").filters) == {"and": ["a", "b"]}
+    assert list_sources(parse_base("filters: {and: 'a'}").filters) == {"and": ["a"]}
+    assert list_sources(parse_base("filters: true").filters) == "true"
+    assert list_sources(parse_base("filters: {and: ['a'], not: ['b']}").filters) == {
         "and": [{"and": ["a"]}, {"not": ["b"]}]
     }
 

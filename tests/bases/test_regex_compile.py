@@ -10,7 +10,7 @@ from vaultbridge.bases.regex_compile import MAX_GROUPS, InvalidPattern, compile_
 from vaultbridge.bases.regex_match import RegexTooCostly
 
 
-def matched(pattern: str, text: str, flags: str = "") -> str | None:
+def match_first(pattern: str, text: str, flags: str = "") -> str | None:
     match, _ = compile_regex(pattern, flags).search(text)
     return match.groups[0] if match else None
 
@@ -56,7 +56,7 @@ def matched(pattern: str, text: str, flags: str = "") -> str | None:
     ],
 )
 def test_the_syntax_is_javascript_s(pattern: str, flags: str, text: str, expected: str | None) -> None:
-    assert matched(pattern, text, flags) == expected
+    assert match_first(pattern, text, flags) == expected
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_the_syntax_is_javascript_s(pattern: str, flags: str, text: str, expecte
 )
 def test_what_cannot_be_read_is_refused_with_a_reason(pattern: str, reason: str | None) -> None:
     if reason is None:  # an unknown escape is the letter itself, as in JavaScript without the flag u
-        assert matched(pattern, "p{Script=Greek}x") == "p{Script=Greek}x"
+        assert match_first(pattern, "p{Script=Greek}x") == "p{Script=Greek}x"
         return
     with pytest.raises(InvalidPattern, match=reason) as refused:
         compile_regex(pattern)

@@ -10,7 +10,7 @@ from vaultbridge.bases.regex_compile import compile_regex
 from vaultbridge.bases.regex_match import RegexTooCostly
 
 
-def found(pattern: str, text: str, flags: str = "", start: int = 0) -> tuple[int, int] | None:
+def find_span(pattern: str, text: str, flags: str = "", start: int = 0) -> tuple[int, int] | None:
     match, _ = compile_regex(pattern, flags).search(text, start)
     return (match.start, match.end) if match else None
 
@@ -37,13 +37,13 @@ def test_an_ordinary_pattern_costs_in_proportion_to_the_text(pattern: str) -> No
 
 
 def test_a_loop_over_nothing_ends() -> None:
-    assert found("(a*)*b", "aab") == (0, 3)
-    assert found("(|a)+", "aa") == (0, 2)  # only the first turn, which must be, may be empty
-    assert found("(?:a*?)*?$", "aa") == (0, 2)
+    assert find_span("(a*)*b", "aab") == (0, 3)
+    assert find_span("(|a)+", "aa") == (0, 2)  # only the first turn, which must be, may be empty
+    assert find_span("(?:a*?)*?$", "aa") == (0, 2)
 
 
 def test_a_long_text_does_not_exhaust_the_stack() -> None:
-    assert found("a*b", "a" * 20_000 + "b") == (0, 20_001)
+    assert find_span("a*b", "a" * 20_000 + "b") == (0, 20_001)
 
 
 def test_groups_are_returned_and_those_that_did_not_participate_are_none() -> None:
@@ -60,14 +60,14 @@ def test_the_steps_of_a_failed_search_are_counted_too() -> None:
 
 
 def test_the_search_begins_at_start_but_sees_what_is_before() -> None:
-    assert found("^a", "aa", start=1) is None
-    assert found(r"\ba", "ba a", start=1) == (3, 4)
-    assert found("(?<=b)a", "ba", start=1) == (1, 2)
+    assert find_span("^a", "aa", start=1) is None
+    assert find_span(r"\ba", "ba a", start=1) == (3, 4)
+    assert find_span("(?<=b)a", "ba", start=1) == (1, 2)
 
 
 def test_the_sticky_flag_matches_at_start_only() -> None:
-    assert found("a", "ba", "y") is None
-    assert found("a", "ba", "y", 1) == (1, 2)
+    assert find_span("a", "ba", "y") is None
+    assert find_span("a", "ba", "y", 1) == (1, 2)
 
 
 ATOMS = st.sampled_from(
@@ -96,4 +96,4 @@ def patterns() -> st.SearchStrategy[str]:
 def test_matches_are_those_of_another_engine(pattern: str, text: str) -> None:
     theirs = re.search(pattern, text, re.ASCII)
     # The two differ in one thing: Python's `$` also matches before a final line end, which no text here has.
-    assert found(pattern, text) == (theirs.span() if theirs else None)
+    assert find_span(pattern, text) == (theirs.span() if theirs else None)

@@ -7,7 +7,7 @@ from vaultbridge.bases.run import run_view
 from vaultbridge.vault.dates import format_moment
 
 
-def result(text: str) -> ViewResult:
+def run_first_view(text: str) -> ViewResult:
     return run_view(parse_base(text), None, ROWS, now=NOW, resolve=resolve, format_moment=format_moment)
 
 
@@ -20,7 +20,7 @@ views: [{order: [file.basename, author, formula.pipe, formula.bad]%s}]
 
 
 def test_a_view_becomes_a_markdown_table() -> None:
-    assert render_view(result(TEXT % "")).splitlines() == [
+    assert render_view(run_first_view(TEXT % "")).splitlines() == [
         "| file basename | Writer | pipe | bad |",
         "| --- | --- | --- | --- |",
         r"| Dune | [[Frank Herbert\|Frank]] | a\|b reading | Error: Cannot multiply string and number. |",
@@ -31,7 +31,7 @@ def test_a_view_becomes_a_markdown_table() -> None:
 
 def test_groups_are_headed_and_summaries_follow() -> None:
     shown = render_view(
-        result(TEXT % ", groupBy: status, summaries: {status: Filled, file.basename: Unique}")
+        run_first_view(TEXT % ", groupBy: status, summaries: {status: Filled, file.basename: Unique}")
     )
     assert shown.splitlines()[:2] == ["### reading", ""]
     assert "### (empty)" in shown
@@ -40,4 +40,6 @@ def test_groups_are_headed_and_summaries_follow() -> None:
 
 
 def test_summaries_of_an_ungrouped_view_follow_the_table() -> None:
-    assert render_view(result(TEXT % ", summaries: {status: Filled}")).endswith("|\n\nFilled of status: 2\n")
+    assert render_view(run_first_view(TEXT % ", summaries: {status: Filled}")).endswith(
+        "|\n\nFilled of status: 2\n"
+    )

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from support.bases import AUTHOR, NOW, ROWS, file_row, resolve
+from support.bases import AUTHOR, NOW, ROWS, make_file_row, resolve
 from vaultbridge.bases.parse import parse_base
 from vaultbridge.bases.result import Column, Group, Summary, ViewResult
 from vaultbridge.bases.run import MAX_PROBLEMS, choose_view, run_view
@@ -13,16 +13,16 @@ from vaultbridge.errors import InvalidArgument, InvalidQuery, TimedOut
 from vaultbridge.vault.dates import format_moment
 
 
-def row(name: str, folder: str = "Tasks", tags: tuple[str, ...] = (), **properties: Any) -> FileRow:
-    return file_row(f"{folder}/{name}.md", properties=properties, tags=tags)
+def make_row(name: str, folder: str = "Tasks", tags: tuple[str, ...] = (), **properties: Any) -> FileRow:
+    return make_file_row(f"{folder}/{name}.md", properties=properties, tags=tags)
 
 
 TASKS = (
-    row("Log 10", status="open", cost=5, due="2025-06-02", tags=("work",)),
-    row("Log 9", status="done", cost=2, due="2025-05-01", tags=("work/urgent",)),
-    row("Ask", status="open", cost=8, tags=("home",)),
-    row("Zero", cost="free"),
-    row("Élan", "Other", status="waiting", cost=1),
+    make_row("Log 10", status="open", cost=5, due="2025-06-02", tags=("work",)),
+    make_row("Log 9", status="done", cost=2, due="2025-05-01", tags=("work/urgent",)),
+    make_row("Ask", status="open", cost=8, tags=("home",)),
+    make_row("Zero", cost="free"),
+    make_row("Élan", "Other", status="waiting", cost=1),
 )
 
 
@@ -32,17 +32,17 @@ def run(text: str, view: str | None = None, rows: tuple[FileRow, ...] = TASKS, *
     )
 
 
-def names(result: ViewResult) -> list[str]:
+def list_names(result: ViewResult) -> list[str]:
     return [one.path.rpartition("/")[2].removesuffix(".md") for one in result.rows]
 
 
-def cells(result: ViewResult, column: int = 0) -> list[Value]:
+def list_cells(result: ViewResult, column: int = 0) -> list[Value]:
     return [one.cells[column] for one in result.rows]
 
 
 def test_a_base_without_anything_lists_every_file_by_name() -> None:
     result = run("")
-    assert names(result) == ["Ask", "Élan", "Log 9", "Log 10", "Zero"]
+    assert list_names(result) == ["Ask", "Élan", "Log 9", "Log 10", "Zero"]
     assert result.columns == (Column("file.name", "file name"),)
     assert (result.view, result.total, result.groups, result.summaries) == ("Table", 5, (), ())
 
@@ -67,18 +67,18 @@ def test_a_base_without_anything_lists_every_file_by_name() -> None:
     ],
 )
 def test_filters(filters: str, found: list[str]) -> None:
-    assert names(run(f"filters: {filters}")) == found
+    assert list_names(run(f"filters: {filters}")) == found
 
 
 def test_the_base_s_and_the_view_s_filters_must_both_hold() -> None:
     text = "filters: cost > 1\nviews: [{name: A, filters: 'status == \"open\"'}, {name: B}]"
-    assert names(run(text, "A")) == ["Ask", "Log 10"]
-    assert names(run(text, "B")) == ["Ask", "Log 9", "Log 10"]
+    assert list_names(run(text, "A")) == ["Ask", "Log 10"]
+    assert list_names(run(text, "B")) == ["Ask", "Log 9", "Log 10"]
 
 
 def test_a_filter_that_fails_for_a_row_is_false_for_it_and_reported() -> None:
     result = run("filters: {or: ['status.contains(\"op\")', 'cost == \"free\"']}")
-    assert names(result) == ["Ask", "Log 10", "Zero"]
+    assert list_names(result) == ["Ask", "Log 10", "Zero"]
     assert result.problems == ('status.contains("op"): Cannot call contains() on an empty value.',)
 
 
@@ -116,33 +116,33 @@ views:
     order: [formula.total]
     sort: [{property: formula.total, direction: DESC}]
 """
-    assert cells(run(text)) == [12.0, 7.5, 3.0]
+    assert list_cells(run(text)) == [12.0, 7.5, 3.0]
 
 
 def test_an_error_in_one_row_stays_in_its_cell() -> None:
     text = "formulas: {f: cost * 2, g: formula.f + 1}\nviews: [{name: A, order: [formula.f, formula.g]}]"
     result = run(text)
-    assert cells(result)[-1] == ErrorValue("Cannot multiply string and number.")
-    assert cells(result, 1)[-1] == ErrorValue("Cannot multiply string and number.")
-    assert cells(result, 1)[0] == 17
+    assert list_cells(result)[-1] == ErrorValue("Cannot multiply string and number.")
+    assert list_cells(result, 1)[-1] == ErrorValue("Cannot multiply string and number.")
+    assert list_cells(result, 1)[0] == 17
 
 
 def test_rows_without_a_value_sort_last_in_either_direction() -> None:
     text = "views: [{name: A, sort: [{property: due, direction: %s}]}]"
-    assert names(run(text % "ASC")) == ["Log 9", "Log 10", "Ask", "Élan", "Zero"]
-    assert names(run(text % "DESC")) == ["Log 10", "Log 9", "Ask", "Élan", "Zero"]
+    assert list_names(run(text % "ASC")) == ["Log 9", "Log 10", "Ask", "Élan", "Zero"]
+    assert list_names(run(text % "DESC")) == ["Log 10", "Log 9", "Ask", "Élan", "Zero"]
 
 
 def test_several_sorts_apply_in_their_order() -> None:
     text = "views: [{name: A, sort: [{property: status}, {property: cost, direction: DESC}]}]"
-    assert names(run(text)) == ["Log 9", "Ask", "Log 10", "Élan", "Zero"]
+    assert list_names(run(text)) == ["Log 9", "Ask", "Log 10", "Élan", "Zero"]
 
 
 def test_a_limit_keeps_the_first_and_the_total_counts_all() -> None:
     text = "views: [{name: A, limit: 3, sort: [cost]}]"
     result = run(text)
-    assert (names(result), result.total) == (["Élan", "Log 9", "Log 10"], 5)
-    assert names(run(text, limit=2)) == ["Élan", "Log 9"]
+    assert (list_names(result), result.total) == (["Élan", "Log 9", "Log 10"], 5)
+    assert list_names(run(text, limit=2)) == ["Élan", "Log 9"]
     assert len(run(text, limit=9).rows) == 3
 
 
@@ -169,9 +169,9 @@ views:
 
 def test_groups_of_links_are_by_the_file_they_lead_to() -> None:
     rows = (
-        row("A", by="[[Frank Herbert]]"),
-        row("B", by="[[People/Frank Herbert|Frank]]"),
-        row("C", by="[[x]]"),
+        make_row("A", by="[[Frank Herbert]]"),
+        make_row("B", by="[[People/Frank Herbert|Frank]]"),
+        make_row("C", by="[[x]]"),
     )
     result = run("views: [{name: A, groupBy: by}]", rows=rows)
     assert [len(group.rows) for group in result.groups] == [2, 1]
@@ -208,8 +208,8 @@ def test_the_file_called_this_is_passed_on_to_filters() -> None:
 def test_files_outside_of_the_rows_are_found_by_row_of() -> None:
     text = "formulas: {born: author.asFile().properties.born}\nviews: [{name: A, order: [formula.born]}]"
     book = ROWS[:1]
-    assert cells(run(text, rows=book)) == [None]
-    assert cells(run(text, rows=book, row_of={AUTHOR.path: AUTHOR}.get)) == [1920.0]
+    assert list_cells(run(text, rows=book)) == [None]
+    assert list_cells(run(text, rows=book, row_of={AUTHOR.path: AUTHOR}.get)) == [1920.0]
 
 
 def test_property_types_and_random_numbers_are_passed_on() -> None:
@@ -220,8 +220,8 @@ def test_property_types_and_random_numbers_are_passed_on() -> None:
 
 def test_random_numbers_are_the_same_for_the_same_moment() -> None:
     text = "formulas: {r: random()}\nviews: [{order: [formula.r]}]"
-    assert cells(run(text)) == cells(run(text))
-    assert len(set(map(str, cells(run(text))))) == len(TASKS)
+    assert list_cells(run(text)) == list_cells(run(text))
+    assert len(set(map(str, list_cells(run(text))))) == len(TASKS)
 
 
 @pytest.mark.parametrize(
@@ -275,11 +275,11 @@ views: [{order: [formula.x, formula.y]}]
 def test_a_long_chain_of_formulas_runs() -> None:
     chain = "\n".join(f"  f{n}: formula.f{n + 1} + 1" for n in range(300))
     text = f"formulas:\n{chain}\n  f300: '0'\nviews: [{{order: [formula.f0]}}]"
-    assert cells(run(text, rows=TASKS[:1])) == [300.0]
+    assert list_cells(run(text, rows=TASKS[:1])) == [300.0]
 
 
 def test_a_view_that_needs_too_much_work_is_stopped() -> None:
-    rows = tuple(row(f"n{n}") for n in range(20))
+    rows = tuple(make_row(f"n{n}") for n in range(20))
     text = "filters: status != 1"
     assert len(run(text, rows=rows, max_steps=60).rows) == 20
     with pytest.raises(TimedOut, match="too many steps"):

@@ -36,5 +36,5 @@ async def replace_text(client: Client, note: str, old: str, new: str) -> CallToo
     return await client.call_tool("obsidian_edit_note", arguments, read_timeout_seconds=ANSWER_SECONDS)
 
 
-def result_text(result: CallToolResult) -> str:
+def read_result_text(result: CallToolResult) -> str:
     return "".join(block.text for block in result.content if block.type == "text")

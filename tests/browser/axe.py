@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from browser.chromium import Page
-from support.node import NotInstallable, installed, without_packages
+from support.node import NotInstallable, install_packages, skip_without_packages
 
 WEB = Path(__file__).parents[2] / "web"
 
@@ -25,9 +25,9 @@ def find_source() -> Path:
     if (WEB / file).exists():
         return WEB / file
     try:
-        return installed("page", WEB) / file
+        return install_packages("page", WEB) / file
     except NotInstallable as reason:
-        without_packages(reason)
+        skip_without_packages(reason)
 
 
 async def find_barriers(page: Page, *, skip: Sequence[str] = (), only: Sequence[str] = ()) -> list[str]:

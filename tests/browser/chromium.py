@@ -159,7 +159,7 @@ class Chromium:
             start_new_session=True,
         )
         try:
-            yield cls(_port(process))
+            yield cls(_read_port(process))
         finally:
             # The command may be a script that waits for the browser and ends without it.
             os.killpg(process.pid, signal.SIGTERM)
@@ -194,7 +194,7 @@ class Chromium:
             return str(json.load(answer)["webSocketDebuggerUrl"])
 
 
-def _port(process: subprocess.Popen[str]) -> int:
+def _read_port(process: subprocess.Popen[str]) -> int:
     """Chromium prints its port on stderr, among much else that has to be read and dropped."""
     assert process.stderr is not None
     stderr = process.stderr

@@ -94,5 +94,5 @@ class Serving:
         return await client.begin("tools/call", name="openDiff", arguments={**arguments, "tab_name": name})
 
 
-async def decided(client: Client, waiting: asyncio.Future[dict[str, Any]]) -> list[str]:
+async def finish_call(client: Client, waiting: asyncio.Future[dict[str, Any]]) -> list[str]:
     return [block["text"] for block in (await client.end(waiting))["content"]]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from browser.assistants import over_http, over_stdio, replace_text, result_text
+from browser.assistants import over_http, over_stdio, read_result_text, replace_text
 from browser.axe import find_barriers
 from browser.chromium import Chromium, Page
 from browser.screenshots import keep_screenshot
@@ -140,7 +140,7 @@ async def test_one_press_pauses_one_assistant_or_all_and_cuts_them_off(page: Pag
         await page.until("!document.querySelector('.assistant[data-state=connected]')")
         for client in (first, second):
             refused = await client.call_tool("obsidian_read_note", {"path": "Other.md"})
-            assert refused.is_error and "paused" in result_text(refused)
+            assert refused.is_error and "paused" in read_result_text(refused)
         await page.click(".assistants > header button")
         await page.until("!document.querySelector('.assistant[data-state=paused]')")
         cards = "[...document.querySelectorAll('.assistant')]"

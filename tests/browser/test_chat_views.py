@@ -22,8 +22,8 @@ from browser.screenshots import keep_screenshot
 from server.conftest import Served, Serving, build_index
 from server.conftest import serving as serving
 from support.files import write_vault
-from support.node import NotInstallable, beside, installed, without_packages
-from support.reviewer import journal, read
+from support.node import NotInstallable, copy_beside, install_packages, skip_without_packages
+from support.reviewer import read, read_journal
 from support.waiting import BOUND
 from support.web_app import serve_app
 
@@ -52,10 +52,10 @@ FILES = {
 def host_script(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The program as one script for the browser."""
     try:
-        packages = installed("apps")
+        packages = install_packages("apps")
     except NotInstallable as reason:
-        without_packages(reason)
-    beside(packages, HOST)
+        skip_without_packages(reason)
+    copy_beside(packages, HOST)
     out = tmp_path_factory.mktemp("chat") / "host.js"
     bundler = packages / "node_modules" / ".bin" / "esbuild"
     command = [str(bundler), HOST.name, "--bundle", "--format=esm", f"--outfile={out}", "--log-level=error"]
@@ -306,7 +306,7 @@ async def test_a_person_accepts_one_rejects_one_and_edits_one(chats: Chats) -> N
         assert read(vault) == before + "accepted\ntheirs\nmine\n"
 
         # Journal, history and the model's context agree.
-        assert [actor for _, actor, _ in journal(vault)] == ["chat-host", "chat-host"]
+        assert [actor for _, actor, _ in read_journal(vault)] == ["chat-host", "chat-host"]
         for id_, reason in (
             (accepted, "accepted by a person (chat)"),
             (rejected, "rejected by a person (chat): Not here."),
@@ -338,7 +338,7 @@ async def test_a_model_cannot_decide_and_no_script_can_press_the_button(chats: C
         await frame.click(".actions .link")
         await frame.until("document.querySelector('.actions input')")
         assert await chat.heard("calls") == [DECIDE]  # The look at the beginning.
-        assert (read(vault), journal(vault)) == (before, [])
+        assert (read(vault), read_journal(vault)) == (before, [])
 
 
 async def test_a_note_that_changed_meanwhile_is_shown_again(chats: Chats) -> None:
@@ -365,7 +365,7 @@ async def test_what_was_decided_on_the_page_cannot_be_decided_here(chats: Chats)
         await page.request("decide", id=id_, action="reject", reason="No.")
         await frame.click("button.accept")
         assert "is no longer waiting: rejected by a person (page): No." in await frame.text(".error-text")
-        assert journal(chat.served.vault) == []
+        assert read_journal(chat.served.vault) == []
 
 
 @pytest.mark.parametrize("tool", ["search", "context", "links", "related", "edit_note"])

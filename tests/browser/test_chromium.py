@@ -13,12 +13,12 @@ def test_the_browser_ends_with_its_test(tmp_path: Path) -> None:
     """Also when the command is a script that starts it: then only the script would be ended."""
     try:
         with Chromium.started(tmp_path) as chromium:
-            assert listens(chromium.port)
+            assert is_listening(chromium.port)
     except NoBrowser as reason:
         give_up(reason)
-    wait_until(lambda: not listens(chromium.port))
+    wait_until(lambda: not is_listening(chromium.port))
 
 
-def listens(port: int) -> bool:
+def is_listening(port: int) -> bool:
     with socket.socket() as dialing:
         return dialing.connect_ex(("127.0.0.1", port)) == 0

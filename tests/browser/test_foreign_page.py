@@ -55,7 +55,7 @@ async def visit(chromium: Chromium, page_host: str, base: str) -> dict[str, Any]
         return await asyncio.wait_for(result, PAGE_SECONDS)
 
 
-def names_in(vault: Path) -> list[str]:
+def list_names(vault: Path) -> list[str]:
     return sorted(file.name for file in vault.rglob("*.md"))
 
 
@@ -78,7 +78,7 @@ async def test_a_page_of_a_foreign_site_can_neither_read_nor_call_anything(
             assert await visit(chromium, FOREIGN_HOST, base) == NOTHING
         # The page's own name, pointed at this machine: DNS rebinding.
         assert await visit(chromium, FOREIGN_HOST, f"http://{FOREIGN_HOST}:{port}") == NOTHING
-    assert names_in(vault) == ["Hello.md"]
+    assert list_names(vault) == ["Hello.md"]
 
 
 async def test_a_local_page_may_use_bridge_v1_and_nothing_else(chromium: Chromium, vault: Path) -> None:

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from mcp.client import Client
 
-from browser.assistants import over_http, over_stdio, replace_text, result_text
+from browser.assistants import over_http, over_stdio, read_result_text, replace_text
 from browser.axe import find_barriers
 from browser.chromium import Chromium, Page
 from browser.screenshots import keep_screenshot
-from browser.serving import CONNECTED, Serving, decided
+from browser.serving import CONNECTED, Serving, finish_call
 from support.files import write_vault
 from support.ports import held_port
 from support.waiting import BOUND
@@ -39,7 +39,7 @@ UNDONE = "[...document.querySelectorAll('.notice')].some((one) => one.innerText.
 NOTES = {"Plan.md": PLAN, "Ideas.md": "One idea.\n", "Letter.md": "Dear Ada,\n", "日記/一.md": "雨。\n"}
 
 
-def new_serving(vault: Path, home: Path, port: int = 0) -> Serving:
+def make_serving(vault: Path, home: Path, port: int = 0) -> Serving:
     # A call waits for the person of the test however busy the machine is.
     (home / "config" / "vaultbridge").mkdir(parents=True)
     (home / "config" / "vaultbridge" / "config.toml").write_text("[limits]\nreview_seconds = 300\n", "utf-8")
@@ -52,7 +52,7 @@ EDITING = "document.activeElement?.shadowRoot?.activeElement?.matches('.cm-conte
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     folder = tmp_path_factory.mktemp("review")
-    serving = new_serving(write_vault(folder / "Garden", NOTES), folder / "home")
+    serving = make_serving(write_vault(folder / "Garden", NOTES), folder / "home")
     with serving.running():
         yield serving
 
@@ -81,11 +81,11 @@ async def switch_on(page: Page) -> None:
     await page.until("document.querySelector('.empty').innerText.includes('Review is on')")
 
 
-def proposing(client: Client, note: str, old: str, new: str) -> asyncio.Task[Any]:
+def begin_edit(client: Client, note: str, old: str, new: str) -> asyncio.Task[Any]:
     return asyncio.create_task(replace_text(client, note, old, new))
 
 
-async def shown(page: Page, title: str) -> None:
+async def wait_for_proposal(page: Page, title: str) -> None:
     """Wait until a proposal is there with its texts, and Accept can be pressed."""
     await page.until(
         f"document.querySelector('#proposal-title')?.innerText.includes({json.dumps(title)}) && {SHOWN}"
@@ -93,11 +93,11 @@ async def shown(page: Page, title: str) -> None:
     )
 
 
-def text_of(serving: Serving, note: str) -> str:
+def read_note(serving: Serving, note: str) -> str:
     return (serving.vault / note).read_text("utf-8")
 
 
-def history(serving: Serving) -> list[dict[str, Any]]:
+def read_history(serving: Serving) -> list[dict[str, Any]]:
     """The journal, as the command line lists it; newest first."""
     command = [sys.executable, "-m", "vaultbridge", "history", str(serving.vault), "--json"]
     done = subprocess.run(command, env=serving.env, capture_output=True, text=True, timeout=BOUND, check=True)
@@ -110,37 +110,37 @@ async def test_an_edit_of_a_client_waits_until_the_page_accepts_and_can_be_undon
 ) -> None:
     connect: AbstractAsyncContextManager[Client] = assistant(running, "scripted")
     async with connect as client:
-        waiting = proposing(client, "Plan.md", "Water the garden", "Water the roses")
-        await shown(page, "Plan.md")
+        waiting = begin_edit(client, "Plan.md", "Water the garden", "Water the roses")
+        await wait_for_proposal(page, "Plan.md")
         assert not waiting.done()
-        assert text_of(running, "Plan.md") == PLAN
+        assert read_note(running, "Plan.md") == PLAN
         assert await page.text(".review-list h2") == "scripted"
         assert (await page.run("document.title")).startswith("(1) ")
         await page.press("a")
         result = await waiting
-        assert not result.is_error, result_text(result)
-        assert text_of(running, "Plan.md") == PLAN.replace("Water the garden", "Water the roses")
+        assert not result.is_error, read_result_text(result)
+        assert read_note(running, "Plan.md") == PLAN.replace("Water the garden", "Water the roses")
         await page.until("document.querySelector('.empty')")
         await page.click(UNDO)
         await page.until(UNDONE)
-        assert text_of(running, "Plan.md") == PLAN
+        assert read_note(running, "Plan.md") == PLAN
 
 
 async def test_a_rejection_reaches_the_client_and_nothing_is_written(page: Page, running: Serving) -> None:
     async with over_http(running) as client:
-        waiting = proposing(client, "日記/一.md", "雨。", "晴れ。")
-        await shown(page, "日記/一.md")
+        waiting = begin_edit(client, "日記/一.md", "雨。", "晴れ。")
+        await wait_for_proposal(page, "日記/一.md")
         await page.press("r")
         result = await waiting
         assert result.is_error
-        assert "reject" in result_text(result).lower()
-        assert text_of(running, "日記/一.md") == "雨。\n"
+        assert "reject" in read_result_text(result).lower()
+        assert read_note(running, "日記/一.md") == "雨。\n"
 
 
 async def test_what_a_person_edits_first_is_what_is_written(page: Page, running: Serving) -> None:
     async with over_http(running) as client:
-        waiting = proposing(client, "Ideas.md", "One idea.", "Two ideas.")
-        await shown(page, "Ideas.md")
+        waiting = begin_edit(client, "Ideas.md", "One idea.", "Two ideas.")
+        await wait_for_proposal(page, "Ideas.md")
         await page.press("e")
         await page.until(EDITING)
         await page.type("Mine: ")
@@ -150,16 +150,16 @@ async def test_what_a_person_edits_first_is_what_is_written(page: Page, running:
         await page.until("document.querySelector('.detail-file .tag').innerText === 'edited by you'")
         await page.click(".detail-actions .accept")
         assert not (await waiting).is_error
-        assert text_of(running, "Ideas.md") == "Mine: aTwo ideas.\n"
+        assert read_note(running, "Ideas.md") == "Mine: aTwo ideas.\n"
 
 
 async def test_an_edit_that_was_begun_is_brought_onto_a_note_that_another_program_changes(
     page: Page, running: Serving
 ) -> None:
     async with over_http(running) as client:
-        waiting = proposing(client, "Plan.md", "Line 50\n", "Line fifty\n")
-        await shown(page, "Plan.md")
-        before = text_of(running, "Plan.md")
+        waiting = begin_edit(client, "Plan.md", "Line 50\n", "Line fifty\n")
+        await wait_for_proposal(page, "Plan.md")
+        before = read_note(running, "Plan.md")
         await page.press("e")
         await page.until(EDITING)
         await page.type("Mine: ")
@@ -173,15 +173,15 @@ async def test_an_edit_that_was_begun_is_brought_onto_a_note_that_another_progra
         # What is typed begins where the change is.
         mine = before.replace("Line 50\n", "Mine: Line fifty\n")
         expected = mine + "Written by another program.\n"
-        assert text_of(running, "Plan.md") == expected
+        assert read_note(running, "Plan.md") == expected
 
 
 async def test_an_edit_of_lines_that_another_program_wrote_says_what_it_would_replace(
     page: Page, running: Serving
 ) -> None:
     async with over_http(running) as client:
-        waiting = proposing(client, "Ideas.md", text_of(running, "Ideas.md"), "Two ideas.\n")
-        await shown(page, "Ideas.md")
+        waiting = begin_edit(client, "Ideas.md", read_note(running, "Ideas.md"), "Two ideas.\n")
+        await wait_for_proposal(page, "Ideas.md")
         await page.press("e")
         await page.until(EDITING)
         await page.type("Mine: ")
@@ -190,7 +190,7 @@ async def test_an_edit_of_lines_that_another_program_wrote_says_what_it_would_re
         await page.until("!document.querySelector('.detail-actions .accept').disabled")
         await page.click(".detail-actions .accept")
         assert not (await waiting).is_error
-        assert text_of(running, "Ideas.md") == "Mine: Two ideas.\n"
+        assert read_note(running, "Ideas.md") == "Mine: Two ideas.\n"
 
 
 async def test_one_hunk_of_several_is_taken(page: Page, running: Serving) -> None:
@@ -198,14 +198,14 @@ async def test_one_hunk_of_several_is_taken(page: Page, running: Serving) -> Non
         text = PLAN.replace("Buy seeds", "Buy bulbs").replace("Line 50\n", "Line fifty\n")
         arguments = {"path": "Plan.md", "op": "write", "content": text}
         waiting = asyncio.create_task(client.call_tool("obsidian_edit_note", arguments))
-        await shown(page, "Plan.md")
+        await wait_for_proposal(page, "Plan.md")
         await page.until("document.querySelectorAll('.hunks > div').length === 2")
         await page.click(".hunks > div:nth-of-type(2) button")
         await page.until("document.querySelector('.detail-actions .accept').innerText.includes('1 of 2')")
         await keep_screenshot(page, "review-hunks")
         await page.click(".detail-actions .accept")
         assert not (await waiting).is_error
-        assert text_of(running, "Plan.md") == PLAN.replace("Line 50\n", "Line fifty\n")
+        assert read_note(running, "Plan.md") == PLAN.replace("Line 50\n", "Line fifty\n")
 
 
 async def test_a_text_written_after_leaving_out_a_hunk_is_what_is_written(
@@ -216,7 +216,7 @@ async def test_a_text_written_after_leaving_out_a_hunk_is_what_is_written(
         text = PLAN.replace("Buy seeds", "Buy bulbs") + "The end."
         arguments = {"path": "Plan.md", "op": "write", "content": text}
         waiting = asyncio.create_task(client.call_tool("obsidian_edit_note", arguments))
-        await shown(page, "Plan.md")
+        await wait_for_proposal(page, "Plan.md")
         await page.click(".hunks > div:nth-of-type(1) button")
         await page.until("document.querySelector('.detail-actions .accept').innerText.includes('1 of 2')")
         await page.click(".detail-tools button")  # shows the whole text, also its unchanged end
@@ -228,40 +228,40 @@ async def test_a_text_written_after_leaving_out_a_hunk_is_what_is_written(
         await page.until("!document.querySelector('.detail-actions .accept').innerText.includes('1 of 2')")
         await page.click(".detail-actions .accept")
         assert not (await waiting).is_error
-        assert text_of(running, "Plan.md") == text
+        assert read_note(running, "Plan.md") == text
 
 
 async def test_keys_go_through_the_proposals_and_the_help_names_them(page: Page, running: Serving) -> None:
     async with over_http(running) as client:
-        first = proposing(client, "Ideas.md", "One", "An")
-        await shown(page, "Ideas.md")
-        second = proposing(client, "Letter.md", "Dear", "Dearest")
+        first = begin_edit(client, "Ideas.md", "One", "An")
+        await wait_for_proposal(page, "Ideas.md")
+        second = begin_edit(client, "Letter.md", "Dear", "Dearest")
         await page.until(f"{WAITING} === 2")
         await page.press("j")
-        await shown(page, "Letter.md")
+        await wait_for_proposal(page, "Letter.md")
         await page.press("k")
-        await shown(page, "Ideas.md")
+        await wait_for_proposal(page, "Ideas.md")
         await page.press("?")
         await page.until("document.querySelector('dialog.keys[open]')")
         assert "Reject" in await page.text("dialog.keys")
         await page.key("Escape")
         await page.until("!document.querySelector('dialog.keys')")
         await page.run("history.back()")
-        await shown(page, "Letter.md")
+        await wait_for_proposal(page, "Letter.md")
         await page.press("a")
         assert not (await second).is_error
-        await shown(page, "Ideas.md")
+        await wait_for_proposal(page, "Ideas.md")
         await page.press("r")
         assert (await first).is_error
-    assert text_of(running, "Letter.md") == "Dearest Ada,\n"
-    assert text_of(running, "Ideas.md") == "One idea.\n"
+    assert read_note(running, "Letter.md") == "Dearest Ada,\n"
+    assert read_note(running, "Ideas.md") == "One idea.\n"
 
 
 async def test_all_of_an_assistant_are_accepted_after_a_question_and_undone_together(
     page: Page, running: Serving
 ) -> None:
     async with over_http(running) as client:
-        calls = [proposing(client, "Ideas.md", "One", "An"), proposing(client, "Letter.md", "Dear", "Hi")]
+        calls = [begin_edit(client, "Ideas.md", "One", "An"), begin_edit(client, "Letter.md", "Dear", "Hi")]
         await page.until(f"{WAITING} === 2")
         await page.click(".review-list header button")
         assert "2 proposals" in await page.text(".review-confirm")
@@ -269,35 +269,38 @@ async def test_all_of_an_assistant_are_accepted_after_a_question_and_undone_toge
         for call in calls:
             assert not (await call).is_error
         await page.until("document.querySelector('.notice.good')?.innerText.includes('2 proposals')")
-        assert (text_of(running, "Ideas.md"), text_of(running, "Letter.md")) == ("An idea.\n", "Hi Ada,\n")
+        assert (read_note(running, "Ideas.md"), read_note(running, "Letter.md")) == (
+            "An idea.\n",
+            "Hi Ada,\n",
+        )
         await page.click(UNDO)
         await page.until(UNDONE)
         await page.run("location.hash = '#/review?show=decided'")
         for place in (1, 2):
             tag = f"document.querySelector('.review-decided li:nth-child({place}) .tag')"
             await page.until(f"{tag}?.innerText === 'Accepted, undone'")
-    assert (text_of(running, "Ideas.md"), text_of(running, "Letter.md")) == ("One idea.\n", "Dear Ada,\n")
+    assert (read_note(running, "Ideas.md"), read_note(running, "Letter.md")) == ("One idea.\n", "Dear Ada,\n")
 
 
 async def test_a_note_that_changes_under_review_is_reported_and_kept(page: Page, running: Serving) -> None:
     async with over_http(running) as client:
-        waiting = proposing(client, "Plan.md", "Water the garden", "Water the roses")
-        await shown(page, "Plan.md")
+        waiting = begin_edit(client, "Plan.md", "Water the garden", "Water the roses")
+        await wait_for_proposal(page, "Plan.md")
         changed = PLAN.replace("Line 50\n", "Line 50, by hand\n")
         (running.vault / "Plan.md").write_text(changed, "utf-8")
         await page.until("document.querySelector('.review-detail .banner')")
-        await shown(page, "Plan.md")
+        await wait_for_proposal(page, "Plan.md")
         await page.click(".detail-actions .accept")
         assert not (await waiting).is_error
-        assert text_of(running, "Plan.md") == changed.replace("Water the garden", "Water the roses")
+        assert read_note(running, "Plan.md") == changed.replace("Water the garden", "Water the roses")
 
 
 async def test_a_change_that_does_not_fit_any_more_must_be_edited_or_rejected(
     page: Page, running: Serving
 ) -> None:
     async with over_http(running) as client:
-        waiting = proposing(client, "Letter.md", "Dear Ada,", "Hello Ada,")
-        await shown(page, "Letter.md")
+        waiting = begin_edit(client, "Letter.md", "Dear Ada,", "Hello Ada,")
+        await wait_for_proposal(page, "Letter.md")
         (running.vault / "Letter.md").write_text("Goodbye,\n", "utf-8")
         await page.until("document.querySelector('.review-detail .banner.bad')")
         await page.until("document.querySelector('.detail-actions .accept').disabled")
@@ -306,14 +309,14 @@ async def test_a_change_that_does_not_fit_any_more_must_be_edited_or_rejected(
         await page.press("a")
         await page.press("r")
         assert (await waiting).is_error
-    assert text_of(running, "Letter.md") == "Goodbye,\n"
+    assert read_note(running, "Letter.md") == "Goodbye,\n"
 
 
 async def test_invisible_characters_are_named(page: Page, running: Serving) -> None:
     """Directions and zero-width characters can make a line read as what it is not."""
     async with over_http(running) as client:
-        waiting = proposing(client, "Ideas.md", "One idea.", "One \u202eidea\u200b.")
-        await shown(page, "Ideas.md")
+        waiting = begin_edit(client, "Ideas.md", "One idea.", "One \u202eidea\u200b.")
+        await wait_for_proposal(page, "Ideas.md")
         names = await page.run(
             "[...document.querySelector('.diff-view').shadowRoot.querySelectorAll('.cm-specialChar')]"
             ".map((mark) => mark.textContent)"
@@ -325,25 +328,25 @@ async def test_invisible_characters_are_named(page: Page, running: Serving) -> N
 
 async def test_nothing_can_be_decided_while_the_server_is_away(chromium: Chromium, tmp_path: Path) -> None:
     with held_port() as port:
-        serving = new_serving(write_vault(tmp_path / "Garden", NOTES), tmp_path / "home", port)
+        serving = make_serving(write_vault(tmp_path / "Garden", NOTES), tmp_path / "home", port)
         async with chromium.page() as page:
             with serving.running():
                 await page.go(serving.link())
                 await page.until(CONNECTED)
                 await switch_on(page)
                 async with over_stdio(serving) as client:
-                    waiting = proposing(client, "Ideas.md", "One", "An")
-                    await shown(page, "Ideas.md")
+                    waiting = begin_edit(client, "Ideas.md", "One", "An")
+                    await wait_for_proposal(page, "Ideas.md")
                     waiting.cancel()
             await page.until("document.querySelector('.detail-actions .accept').disabled")
             assert "cannot be reached" in await page.text(".review > .banner")
             await page.press("a")
             with serving.running():
                 await page.until(CONNECTED)
-                await shown(page, "Ideas.md")
+                await wait_for_proposal(page, "Ideas.md")
                 await page.press("a")
                 await page.until("document.querySelector('.empty')")
-                assert text_of(serving, "Ideas.md") == "An idea.\n"
+                assert read_note(serving, "Ideas.md") == "An idea.\n"
 
 
 RECORDED = (
@@ -369,17 +372,17 @@ async def test_the_desktop_notifies_only_after_a_press_and_only_while_the_tab_is
         await page.until("document.querySelector('.assistant h3')?.innerText === 'Cursor'")
         await page.run("location.hash = '#/review'")
         await page.run("Object.defineProperty(document, 'hidden', { value: true, configurable: true })")
-        first = proposing(client, "Ideas.md", "One", "An")
+        first = begin_edit(client, "Ideas.md", "One", "An")
         await page.until("notified.length")
         assert await page.run("notified") == ["Cursor proposes a change", "Ideas.md"]
         await page.click(".review-notify")
-        second = proposing(client, "Letter.md", "Dear", "Dearest")
+        second = begin_edit(client, "Letter.md", "Dear", "Dearest")
         await page.until(f"{WAITING} === 2")
         assert await page.run("notified.length") == 2
-        await shown(page, "Ideas.md")
+        await wait_for_proposal(page, "Ideas.md")
         await page.press("r")
         assert (await first).is_error
-        await shown(page, "Letter.md")
+        await wait_for_proposal(page, "Letter.md")
         await page.press("r")
         assert (await second).is_error
 
@@ -387,9 +390,9 @@ async def test_the_desktop_notifies_only_after_a_press_and_only_while_the_tab_is
 async def test_three_assistants_propose_and_disk_journal_and_undo_agree(page: Page, running: Serving) -> None:
     """Claude Desktop's way, Cursor's way and Claude Code's way: one is accepted, one edited, one rejected."""
     async with over_stdio(running) as desktop, over_http(running) as cursor, running.assistant() as code:
-        accepted = proposing(desktop, "Plan.md", "Buy seeds", "Buy bulbs")
-        await shown(page, "Plan.md")
-        edited = proposing(cursor, "Letter.md", "Dear Ada,", "Dear Ada, dear Charles,")
+        accepted = begin_edit(desktop, "Plan.md", "Buy seeds", "Buy bulbs")
+        await wait_for_proposal(page, "Plan.md")
+        edited = begin_edit(cursor, "Letter.md", "Dear Ada,", "Dear Ada, dear Charles,")
         await page.until(f"{WAITING} === 2")
         rejected = await running.propose(code, "Ideas.md", "No idea.\n")
         await page.until(f"{WAITING} === 3")
@@ -402,26 +405,26 @@ async def test_three_assistants_propose_and_disk_journal_and_undo_agree(page: Pa
         await page.until(f"{banner}?.includes('3 changes wait for you, proposed by Claude Desktop, Cursor')")
         assert await find_barriers(page) == []
         await page.click(".waiting a")
-        await shown(page, "Plan.md")
+        await wait_for_proposal(page, "Plan.md")
 
         await page.press("a")
         assert not (await accepted).is_error
-        await shown(page, "Letter.md")
+        await wait_for_proposal(page, "Letter.md")
         await page.press("e")
         await page.until("document.activeElement?.shadowRoot?.activeElement?.isContentEditable")
         await page.type("My ")
         await page.key("Escape")
         await page.click(".detail-actions .accept")
         assert not (await edited).is_error
-        await shown(page, "Ideas.md")
+        await wait_for_proposal(page, "Ideas.md")
         await page.press("r")
-        assert (await decided(code, rejected))[0] == "DIFF_REJECTED"
+        assert (await finish_call(code, rejected))[0] == "DIFF_REJECTED"
         await page.until("document.querySelector('.empty')")
 
-        assert text_of(running, "Plan.md") == PLAN.replace("Buy seeds", "Buy bulbs")
-        assert text_of(running, "Letter.md") == "My Dear Ada, dear Charles,\n"
-        assert text_of(running, "Ideas.md") == "One idea.\n"
-        assert [change["actor"] for change in history(running)[:2]] == ["cursor-vscode", "claude-ai"]
+        assert read_note(running, "Plan.md") == PLAN.replace("Buy seeds", "Buy bulbs")
+        assert read_note(running, "Letter.md") == "My Dear Ada, dear Charles,\n"
+        assert read_note(running, "Ideas.md") == "One idea.\n"
+        assert [change["actor"] for change in read_history(running)[:2]] == ["cursor-vscode", "claude-ai"]
 
         await page.run("location.hash = '#/activity'")
         for name in ("Claude Desktop", "Cursor", "Claude Code"):
@@ -436,8 +439,8 @@ async def test_three_assistants_propose_and_disk_journal_and_undo_agree(page: Pa
             )
         await keep_screenshot(page, "review-decided")
         assert await find_barriers(page) == []
-        assert text_of(running, "Plan.md") == PLAN
-        assert text_of(running, "Letter.md") == "Dear Ada,\n"
+        assert read_note(running, "Plan.md") == PLAN
+        assert read_note(running, "Letter.md") == "Dear Ada,\n"
 
 
 FREE = """(() => {
@@ -452,21 +455,21 @@ async def test_on_a_phone_a_notice_leaves_the_buttons_free(page: Page, running: 
     """The confirmation of one decision stays a minute; the next can be made meanwhile."""
     async with over_http(running) as client:
         await page.size(390, 844)
-        first = proposing(client, "Ideas.md", "One", "An")
+        first = begin_edit(client, "Ideas.md", "One", "An")
         await page.click(".review-list li a")
-        await shown(page, "Ideas.md")
+        await wait_for_proposal(page, "Ideas.md")
         text = PLAN.replace("Line", "Row")
         arguments = {"path": "Plan.md", "op": "write", "content": text}
         second = asyncio.create_task(client.call_tool("obsidian_edit_note", arguments))
         await page.until("document.querySelector('.views .count')?.innerText === '2'")
         await page.press("a")
         assert not (await first).is_error
-        await shown(page, "Plan.md")
+        await wait_for_proposal(page, "Plan.md")
         await page.until("document.querySelector('.notice.good button:not(.bare)')")
         assert await page.run(FREE)
         await page.click(".detail-actions .accept")
         assert not (await second).is_error
-    assert text_of(running, "Plan.md") == text
+    assert read_note(running, "Plan.md") == text
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -474,11 +477,11 @@ async def test_the_texts_are_beside_each_other_where_there_is_room(
     page: Page, running: Serving, width: int
 ) -> None:
     async with over_http(running) as client:
-        waiting = proposing(client, "Plan.md", "Water the garden", "Water the roses")
+        waiting = begin_edit(client, "Plan.md", "Water the garden", "Water the roses")
         await page.size(width, 844)
         if width < 760:
             await page.click(".review-list li a")
-        await shown(page, "Plan.md")
+        await wait_for_proposal(page, "Plan.md")
         layout = "document.querySelector('.diff-view').dataset.layout"
         assert await page.run(layout) == ("split" if width > 900 else "unified")
         await page.press("r")
@@ -486,27 +489,27 @@ async def test_the_texts_are_beside_each_other_where_there_is_room(
         await page.until("document.querySelector('.empty')")
 
 
-async def claude_code_writes(page: Page, running: Serving, note: str, text: str) -> None:
+async def write_as_claude_code(page: Page, running: Serving, note: str, text: str) -> None:
     """A diff of Claude Code is accepted on the page, and the client writes it, as the real one does."""
     async with running.assistant() as code:
         call = await running.propose(code, note, text)
-        await shown(page, note)
+        await wait_for_proposal(page, note)
         await page.press("a")
-        saved, accepted = await decided(code, call)
+        saved, accepted = await finish_call(code, call)
         assert saved == "FILE_SAVED"
         (running.vault / note).write_text(accepted, "utf-8")
         await page.until(
             "[...document.querySelectorAll('.notice')].some((one) => /has written it/.test(one.innerText))"
         )
-    assert text_of(running, note) == text
+    assert read_note(running, note) == text
 
 
 @pytest.mark.parametrize("place", ["notice", "decided", "activity"])
 async def test_what_claude_code_wrote_after_an_accepted_diff_is_undone_on_the_page(
     page: Page, running: Serving, place: str
 ) -> None:
-    await claude_code_writes(page, running, "Ideas.md", f"Two ideas, then {place}.\n")
-    (newest, *_) = history(running)
+    await write_as_claude_code(page, running, "Ideas.md", f"Two ideas, then {place}.\n")
+    (newest, *_) = read_history(running)
     assert (newest["actor"], newest["label"]) == ("claude-code", "accepted diff")
     first = ".review-decided li:first-child"
     if place == "notice":
@@ -522,8 +525,8 @@ async def test_what_claude_code_wrote_after_an_accepted_diff_is_undone_on_the_pa
         await page.run("location.hash = '#/activity?kind=changes&note=Ideas.md'")
         await page.click(".entry[data-kind=change] .entry-actions button:nth-of-type(2)")
     await page.until(UNDONE)
-    assert text_of(running, "Ideas.md") == NOTES["Ideas.md"]
-    (undo, undone, *_) = history(running)
+    assert read_note(running, "Ideas.md") == NOTES["Ideas.md"]
+    (undo, undone, *_) = read_history(running)
     assert (undone["id"], undone["undone_by"]) == (newest["id"], undo["id"])
     await page.run("location.hash = '#/review?show=decided'")
     await page.until(f"document.querySelector('{first}')?.innerText.includes('undone')")
@@ -539,18 +542,18 @@ async def test_what_claude_code_wrote_after_an_accepted_diff_is_undone_on_the_pa
 
 async def test_an_edit_that_was_begun_is_there_after_a_reload(page: Page, running: Serving) -> None:
     async with over_http(running, "scripted") as client:
-        waiting = proposing(client, "Letter.md", "Dear Ada,", "Dear Grace,")
-        await shown(page, "Letter.md")
+        waiting = begin_edit(client, "Letter.md", "Dear Ada,", "Dear Grace,")
+        await wait_for_proposal(page, "Letter.md")
         await page.press("e")
         await page.until(EDITING)
         await page.type("My ")
         await page.until("document.querySelector('.detail-file .tag')?.innerText === 'edited by you'")
         await page.reload()
-        await shown(page, "Letter.md")
+        await wait_for_proposal(page, "Letter.md")
         await page.until("document.querySelector('.detail-file .tag')?.innerText === 'edited by you'")
         await page.click(".detail-actions .accept")
         assert not (await waiting).is_error
-        assert text_of(running, "Letter.md") == "My Dear Grace,\n"
+        assert read_note(running, "Letter.md") == "My Dear Grace,\n"
 
 
 async def test_the_text_of_an_edit_is_handed_back_when_the_proposal_goes(
@@ -558,7 +561,7 @@ async def test_the_text_of_an_edit_is_handed_back_when_the_proposal_goes(
 ) -> None:
     async with running.assistant() as code:
         await running.propose(code, "Letter.md", "Dear Grace,\n")
-        await shown(page, "Letter.md")
+        await wait_for_proposal(page, "Letter.md")
         await page.press("e")
         await page.until(EDITING)
         await page.type("My ")

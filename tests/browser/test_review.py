@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from browser.chromium import Chromium, Page
-from browser.serving import CONNECTED, Serving, decided
+from browser.serving import CONNECTED, Serving, finish_call
 from support.files import write_vault
 from support.ports import held_port
 
@@ -17,14 +17,14 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 PLAN = "# Plan\n\nBuy seeds.\nWater the garden.\nCall Ada.\n" + "".join(f"Line {n}\n" for n in range(6, 40))
 
 
-def new_vault(folder: Path) -> Path:
+def make_vault(folder: Path) -> Path:
     return write_vault(folder, {"Plan.md": PLAN})
 
 
 @pytest.fixture(scope="module")
 def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     home = tmp_path_factory.mktemp("home")
-    serving = Serving(new_vault(tmp_path_factory.mktemp("vaults") / "Garden"), home)
+    serving = Serving(make_vault(tmp_path_factory.mktemp("vaults") / "Garden"), home)
     serving.index()
     with serving.running():
         yield serving
@@ -89,7 +89,7 @@ async def test_a_diff_is_shown_with_its_words_and_accepted_as_proposed(page: Pag
         assert await page.run(f"[...{marked}].map((word) => word.textContent)") == ["garden", "roses"]
         assert (await page.run("document.title")).startswith("(1) ")
         await page.click(ACCEPT)
-        assert await decided(client, waiting) == ["FILE_SAVED", proposed]
+        assert await finish_call(client, waiting) == ["FILE_SAVED", proposed]
         await page.until("document.querySelector('.empty')")
         assert not (await page.run("document.title")).startswith("(")
     # The client writes, not the page.
@@ -104,7 +104,7 @@ async def test_an_edited_diff_keeps_the_line_ends_of_untouched_lines(page: Page,
         await page.until("document.activeElement?.shadowRoot?.activeElement?.isContentEditable")
         await page.type("zero and ")
         await page.click(ACCEPT)
-        assert await decided(client, waiting) == ["FILE_SAVED", "zero and one\r\ntwo\r\nthree\n"]
+        assert await finish_call(client, waiting) == ["FILE_SAVED", "zero and one\r\ntwo\r\nthree\n"]
 
 
 async def test_an_edit_can_be_discarded(page: Page, serving: Serving) -> None:
@@ -118,7 +118,7 @@ async def test_an_edit_can_be_discarded(page: Page, serving: Serving) -> None:
         await page.click(".detail-actions button:last-of-type")
         await page.until("document.querySelector('.detail-file .tag').innerText === 'a new file'")
         await page.click(ACCEPT)
-        assert await decided(client, waiting) == ["FILE_SAVED", "proposed\n"]
+        assert await finish_call(client, waiting) == ["FILE_SAVED", "proposed\n"]
 
 
 async def test_every_part_of_a_huge_change_can_be_reached(page: Page, serving: Serving) -> None:
@@ -130,7 +130,7 @@ async def test_every_part_of_a_huge_change_can_be_reached(page: Page, serving: S
         scrolled = "document.querySelector('.diff-view').scrollTo(0, 1e9)"
         await page.until(f"({scrolled}, {lines}.some((line) => line.textContent === 'row 3999'))")
         await page.press("r")
-        assert (await decided(client, waiting))[0] == "DIFF_REJECTED"
+        assert (await finish_call(client, waiting))[0] == "DIFF_REJECTED"
 
 
 async def test_a_change_decided_elsewhere_disappears(page: Page, serving: Serving) -> None:
@@ -153,7 +153,7 @@ def port() -> Iterator[int]:
 async def test_the_page_reconnects_when_the_server_is_back(
     chromium: Chromium, tmp_path: Path, port: int
 ) -> None:
-    serving = Serving(new_vault(tmp_path / "Back"), tmp_path, port)
+    serving = Serving(make_vault(tmp_path / "Back"), tmp_path, port)
     async with chromium.page() as page:
         with serving.running():
             await page.go(serving.link())
@@ -168,7 +168,7 @@ async def test_the_page_reconnects_when_the_server_is_back(
             async with serving.assistant() as client:
                 waiting = await serving.propose(client, "New.md", "after\n")
                 await page.click(ACCEPT)
-                assert await decided(client, waiting) == ["FILE_SAVED", "after\n"]
+                assert await finish_call(client, waiting) == ["FILE_SAVED", "after\n"]
 
 
 KEPT_SOCKETS = (
@@ -193,7 +193,7 @@ async def test_an_edit_that_was_begun_survives_a_lost_connection(page: Page, ser
         await page.until("document.activeElement?.shadowRoot?.activeElement?.isContentEditable")
         await page.type("all mine, ")
         await page.click(ACCEPT)
-        assert await decided(client, waiting) == ["FILE_SAVED", "mine, all mine, proposed\n"]
+        assert await finish_call(client, waiting) == ["FILE_SAVED", "mine, all mine, proposed\n"]
 
 
 LATE_POLICY = """
@@ -219,4 +219,4 @@ async def test_a_proposal_that_comes_while_the_page_connects_is_shown(page: Page
     async with serving.assistant() as client:
         waiting = await serving.propose(client, "New.md", "meanwhile\n")
         await page.click(ACCEPT)
-        assert await decided(client, waiting) == ["FILE_SAVED", "meanwhile\n"]
+        assert await finish_call(client, waiting) == ["FILE_SAVED", "meanwhile\n"]

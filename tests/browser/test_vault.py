@@ -119,7 +119,7 @@ async def show(page: Page, serving: Serving, path: str, query: str = "") -> None
     await page.until(f"document.getElementById('note-title')?.textContent === {title}")
 
 
-def texts(selector: str) -> str:
+def select_texts(selector: str) -> str:
     return f"[...document.querySelectorAll({json.dumps(selector)})].map((node) => node.textContent.trim())"
 
 
@@ -211,7 +211,7 @@ async def test_a_restricted_token_shows_its_part_of_the_vault(chromium: Chromium
         assert "There is no" in await page.text(".empty h1")
         await page.go(f"{serving.url}/#/search?q=moth")
         await page.until("document.querySelector('.hit')")
-        assert "Projects" not in str(await page.run(texts(".hit-title, .named a, .hit-place")))
+        assert "Projects" not in str(await page.run(select_texts(".hit-title, .named a, .hit-place")))
         # What the token does not show says so, and does not look like a server that is away.
         for place in ("activity/protocol", "activity/statistics", "settings"):
             await page.go(f"{serving.url}/#/{place}")
@@ -231,7 +231,7 @@ async def test_a_new_file_appears_in_the_tree_without_the_whole_list(page: Page,
         "performance.getEntriesByType('resource').filter(({ name, decodedBodySize }) =>"
         " name.includes('/page/api/files') && decodedBodySize).map((one) => one.decodedBodySize)"
     )
-    rows = texts(".row")
+    rows = select_texts(".row")
     before = await page.run(f"{rows}.length")
     write_vault(serving.vault, {"0 first.md": "", "Zz last.md": ""})
     await page.until(f"{rows}.length === {before} + 2")
@@ -289,7 +289,7 @@ async def test_search_answers_while_one_types_in_both_kinds(page: Page, serving:
     await page.run("document.querySelector('.search-field input').select()")
     await page.run("document.querySelector('.search-field input').focus()")
     await page.type('tag:#garden/herbs "water the mint"')
-    await page.until(f"JSON.stringify({texts('.hit-title')}) === '[\"Everything\"]'")
+    await page.until(f"JSON.stringify({select_texts('.hit-title')}) === '[\"Everything\"]'")
     await page.click(".hit .snippet:last-child")
     await page.until("document.querySelector('.md-found')?.textContent.includes('water the mint')")
     await page.go(f"{serving.url}/#/search?q=%2F(%2F&kind=exact")
@@ -302,36 +302,36 @@ async def test_search_answers_while_one_types_in_both_kinds(page: Page, serving:
 async def test_a_note_is_shown_as_the_app_shows_it(page: Page, serving: Serving) -> None:
     await show(page, serving, "Everything.md")
     await page.until("document.querySelector('.md-math math') && document.querySelector('.md-embed-body h2')")
-    assert await page.run(texts(".note-body strong, .note-body mark")) == ["bold", "lit"]
-    assert await page.run(texts(".note-body .md-tag")) == ["#herbs/mint"]
+    assert await page.run(select_texts(".note-body strong, .note-body mark")) == ["bold", "lit"]
+    assert await page.run(select_texts(".note-body .md-tag")) == ["#herbs/mint"]
     links = await page.run(
         "[...document.querySelectorAll('.note-body > p:first-of-type .md-link')].map((a) => a.hash)"
     )
     assert links == ["#/note/Ada.md", "#/note/Nowhere", "#/note/Ada.md?to=Work"]
-    assert await page.run(texts(".note-body .md-missing")) == ["Nowhere"]
+    assert await page.run(select_texts(".note-body .md-missing")) == ["Nowhere"]
     body = await page.text(".note-body")
     assert "hidden words" not in body and "comment" not in body and "^first" not in body
     boxes = "[...document.querySelectorAll('.note-body > ul input')].map((box) => box.checked)"
     assert await page.run(boxes) == [False, True, True]
     assert await page.run("document.querySelector('details.md-callout-warning').open") is False
-    assert await page.run(texts(".md-callout-title")) == ["Careful", "Do"]
+    assert await page.run(select_texts(".md-callout-title")) == ["Careful", "Do"]
     assert (
         await page.run("getComputedStyle(document.querySelector('.note-body td.md-right')).textAlign")
         == "right"
     )
-    assert await page.run(texts(".note-body td")) == ["x", "2"]
+    assert await page.run(select_texts(".note-body td")) == ["x", "2"]
     assert await page.run("document.querySelectorAll('.note-body mfrac').length") == 1
     assert "costs $5 or $6" in body
-    assert await page.run(texts(".hljs-keyword")) == ["def"]
+    assert await page.run(select_texts(".hljs-keyword")) == ["def"]
     assert "makes Everything" in await page.text(".md-embed-body")
     assert await page.run("document.querySelector('.md-picture img').width") == 120
     await page.until("document.querySelector('.md-picture img').naturalWidth === 1")
-    assert await page.run(texts(".md-footnotes li")) == ["The note at the end.", "In place."]
-    assert await page.run(texts(".properties dt")) == ["tags", "due", "with", "done"]
-    assert await page.run(texts(".outline a")) == ["Everything", "End"]
+    assert await page.run(select_texts(".md-footnotes li")) == ["The note at the end.", "In place."]
+    assert await page.run(select_texts(".properties dt")) == ["tags", "due", "with", "done"]
+    assert await page.run(select_texts(".outline a")) == ["Everything", "End"]
     await page.until("document.querySelector('.backlinks')")
     assert "Ada" in await page.text(".backlinks")
-    await page.until(f"{texts('.panel .md-missing')}.includes('Nowhere')")
+    await page.until(f"{select_texts('.panel .md-missing')}.includes('Nowhere')")
 
 
 async def test_a_task_is_ticked_in_the_file_and_the_tick_can_be_taken_back(
@@ -520,7 +520,7 @@ async def test_a_base_is_a_table_and_cards_and_a_canvas_a_picture_that_moves(
 ) -> None:
     await show(page, serving, "Observatory.base")
     await page.until("document.querySelector('.base-table')")
-    assert (await page.run(texts(".base-table th")))[:2] == ["Name", "priority"]
+    assert (await page.run(select_texts(".base-table th")))[:2] == ["Name", "priority"]
     await page.click(".base-head button:nth-child(3)")
     await page.until(
         "document.querySelectorAll('.cards .base-card').length === 3 || document.querySelector('.cards')"
@@ -754,7 +754,7 @@ STATUS = "document.querySelector('.editing-bar [role=status]')?.innerText"
 TYPING = "document.activeElement?.shadowRoot?.activeElement?.matches('.cm-content')"
 
 
-async def arrived(page: Page, part: str) -> None:
+async def wait_for_answer(page: Page, part: str) -> None:
     """Wait until the page has had an answer from an address with `part`, and the time to act on it."""
     found = f"performance.getEntriesByType('resource').some((one) => one.name.includes({json.dumps(part)}))"
     await page.until(found)
@@ -776,7 +776,7 @@ async def test_a_late_answer_about_one_note_leaves_the_next_one_shown(page: Page
         await asyncio.wait_for(held, BOUND)
         await page.run("location.hash = '#/note/Ada.md'")
         await page.until("document.querySelector('.note-body')?.innerText.includes('friend')")
-    await arrived(page, "path=Slow.md")
+    await wait_for_answer(page, "path=Slow.md")
     assert "friend" in await page.run("document.querySelector('.note-page').innerText")
 
 

@@ -75,67 +75,67 @@ DIFF = "document.querySelector('.diff-view')?.shadowRoot?.querySelector('.cm-con
 PLACED = "document.getElementById('graph-canvas')?.dataset.state === 'placed'"
 
 
-def there(selector: str) -> str:
+def is_visible(selector: str) -> str:
     return f"document.querySelector({json.dumps(selector)})?.checkVisibility()"
 
 
 FIRST = {
-    "first-home": Screen("", there(".invite")),
-    "first-activity": Screen("activity", there(".timeline .empty")),
-    "first-protocol": Screen("activity/protocol", there(".empty")),
-    "first-statistics": Screen("activity/statistics", there(".empty")),
-    "first-review": Screen("review", there(".review-on")),
-    "first-decided": Screen("review?show=decided", there(".empty")),
+    "first-home": Screen("", is_visible(".invite")),
+    "first-activity": Screen("activity", is_visible(".timeline .empty")),
+    "first-protocol": Screen("activity/protocol", is_visible(".empty")),
+    "first-statistics": Screen("activity/statistics", is_visible(".empty")),
+    "first-review": Screen("review", is_visible(".review-on")),
+    "first-decided": Screen("review?show=decided", is_visible(".empty")),
 }
 """Before any assistant has come: what somebody sees who has just installed it."""
 
 SCREENS = {
-    "home": Screen("", there(".waiting")),
-    "note": Screen(note(SURVEY), there(".backlinks")),
-    "note-syntax": Screen(note("Reference/Syntax garden.md"), there(".note-body")),
-    "note-outline": Screen(note(SURVEY, "?to=Method"), there(".note-body")),
-    "note-missing": Screen(note("Not there.md"), there(".empty")),
-    "note-menu": Screen(note(SURVEY), there("[role=menu]"), press=(".menu-button",)),
-    "rename": Screen(note(SURVEY), there("dialog[open] input"), press=(".menu-button", "#rename")),
-    "delete": Screen(note(SURVEY), there("dialog[open]"), press=(".menu-button", "#delete")),
+    "home": Screen("", is_visible(".waiting")),
+    "note": Screen(note(SURVEY), is_visible(".backlinks")),
+    "note-syntax": Screen(note("Reference/Syntax garden.md"), is_visible(".note-body")),
+    "note-outline": Screen(note(SURVEY, "?to=Method"), is_visible(".note-body")),
+    "note-missing": Screen(note("Not there.md"), is_visible(".empty")),
+    "note-menu": Screen(note(SURVEY), is_visible("[role=menu]"), press=(".menu-button",)),
+    "rename": Screen(note(SURVEY), is_visible("dialog[open] input"), press=(".menu-button", "#rename")),
+    "delete": Screen(note(SURVEY), is_visible("dialog[open]"), press=(".menu-button", "#delete")),
     "editor": Screen(note(SURVEY, "?edit=1"), EDITOR),
-    "base": Screen(note("Observatory.base"), there(".base-table")),
-    "base-cards": Screen(note("Observatory.base", "?view=Best%20nights"), there(".base-card")),
-    "base-empty": Screen(note("Empty.base"), there(".base-none")),
-    "base-broken": Screen(note("Broken.base"), there(".failure, .base-problem")),
-    "canvas": Screen(note("Spring plan.canvas"), there(".canvas-card .note-body h1")),
-    "canvas-empty": Screen(note("Empty.canvas"), there(".empty")),
-    "picture": Screen(note("Attachments/m81-sketch.png"), there(".attachment img")),
-    "document": Screen(note("Attachments/letter.pdf"), there(".attachment")),
-    "sound": Screen(note("Attachments/bell.mp3"), there(".attachment")),
-    "text-file": Screen(note("Attachments/list.txt"), there(".note-page pre.md-code, pre.md-code")),
-    "folder": Screen("folder/Projects", there(".folder-list")),
-    "search": Screen("search?q=light+pollution", there(".hit")),
-    "search-exact": Screen("search?q=survey&kind=exact", there(".hit")),
-    "search-none": Screen("search?q=xyzzyqwert&kind=exact", there(".empty, .search-none")),
-    "search-empty": Screen("search", there(".search-field")),
+    "base": Screen(note("Observatory.base"), is_visible(".base-table")),
+    "base-cards": Screen(note("Observatory.base", "?view=Best%20nights"), is_visible(".base-card")),
+    "base-empty": Screen(note("Empty.base"), is_visible(".base-none")),
+    "base-broken": Screen(note("Broken.base"), is_visible(".failure, .base-problem")),
+    "canvas": Screen(note("Spring plan.canvas"), is_visible(".canvas-card .note-body h1")),
+    "canvas-empty": Screen(note("Empty.canvas"), is_visible(".empty")),
+    "picture": Screen(note("Attachments/m81-sketch.png"), is_visible(".attachment img")),
+    "document": Screen(note("Attachments/letter.pdf"), is_visible(".attachment")),
+    "sound": Screen(note("Attachments/bell.mp3"), is_visible(".attachment")),
+    "text-file": Screen(note("Attachments/list.txt"), is_visible(".note-page pre.md-code, pre.md-code")),
+    "folder": Screen("folder/Projects", is_visible(".folder-list")),
+    "search": Screen("search?q=light+pollution", is_visible(".hit")),
+    "search-exact": Screen("search?q=survey&kind=exact", is_visible(".hit")),
+    "search-none": Screen("search?q=xyzzyqwert&kind=exact", is_visible(".empty, .search-none")),
+    "search-empty": Screen("search", is_visible(".search-field")),
     "graph": Screen("graph", PLACED),
     "graph-tags": Screen("graph?colour=tag", PLACED),
-    "graph-list": Screen("graph?as=list", there(".graph-list")),
+    "graph-list": Screen("graph?as=list", is_visible(".graph-list")),
     "graph-around": Screen(f"graph/{quote(SURVEY)}", PLACED),
-    "graph-missing": Screen("graph/Nowhere.md", there(".failure")),
-    "activity": Screen("activity", there(".entry")),
-    "protocol": Screen("activity/protocol", there(".messages")),
-    "statistics": Screen("activity/statistics", there(".statistics-table")),
-    "review-list": Screen("review", there(".review-list li")),
+    "graph-missing": Screen("graph/Nowhere.md", is_visible(".failure")),
+    "activity": Screen("activity", is_visible(".entry")),
+    "protocol": Screen("activity/protocol", is_visible(".messages")),
+    "statistics": Screen("activity/statistics", is_visible(".statistics-table")),
+    "review-list": Screen("review", is_visible(".review-list li")),
     "review": Screen("review/p1", DIFF),
-    "decided": Screen("review?show=decided", there(".review-decided li")),
+    "decided": Screen("review?show=decided", is_visible(".review-decided li")),
     "settings": Screen(
-        "settings", there("#settings-assistants .rows") + " && " + there("#settings-doctor strong")
+        "settings", is_visible("#settings-assistants .rows") + " && " + is_visible("#settings-doctor strong")
     ),
     **{
-        f"settings-{name}": Screen(f"settings/{name}", there(f"#settings-{name}"), is_part=True)
+        f"settings-{name}": Screen(f"settings/{name}", is_visible(f"#settings-{name}"), is_part=True)
         for name in ("vaults", "review", "assistants", "tokens", "privacy", "doctor", "server")
     },
-    "nowhere": Screen("nowhere", there(".empty")),
-    "keys": Screen("review", there("dialog.keys"), key="?"),
-    "switcher": Screen("", there(".switcher [role=option]"), key="k"),
-    "new-note": Screen("", there("#new-title"), press=("[aria-label='New note']",)),
+    "nowhere": Screen("nowhere", is_visible(".empty")),
+    "keys": Screen("review", is_visible("dialog.keys"), key="?"),
+    "switcher": Screen("", is_visible(".switcher [role=option]"), key="k"),
+    "new-note": Screen("", is_visible("#new-title"), press=("[aria-label='New note']",)),
 }
 
 
@@ -199,7 +199,8 @@ async def assistants(page: Page, serving: Serving) -> AsyncIterator[None]:
             replace_text(cursor, "Home.md", "a small public observatory", "an observatory")
         )
         await page.until(
-            there("#proposal-title") + " && document.querySelector('.detail-actions .reject:not(:disabled)')"
+            is_visible("#proposal-title")
+            + " && document.querySelector('.detail-actions .reject:not(:disabled)')"
         )
         await page.press("r")
         await decided
@@ -229,7 +230,7 @@ async def assistants(page: Page, serving: Serving) -> AsyncIterator[None]:
                 call.cancel()
 
 
-def shape(address: str) -> tuple[str, ...]:
+def classify_screen(address: str) -> tuple[str, ...]:
     """What kind of screen an address leads to: the same for every note, folder or proposal."""
     path, _, query = address.removeprefix("#/").partition("?")
     view, _, rest = unquote(path).partition("/")
@@ -272,8 +273,8 @@ async def test_every_screen_fits_and_nothing_is_in_the_way(chromium: Chromium, t
                 if "responded with a status of 4" not in complaint
             ] == []
     assert problems == {}
-    walked = {shape(screen.address) for screen in SCREENS.values()}
-    assert {shape(link) for link in links} - walked == set(), (
+    walked = {classify_screen(screen.address) for screen in SCREENS.values()}
+    assert {classify_screen(link) for link in links} - walked == set(), (
         "a link leads to a screen that was not looked at"
     )
 
@@ -284,4 +285,4 @@ def test_every_view_of_the_page_is_looked_at() -> None:
     within = re.search(r"VAULT_ADDRESSES = \[(.*?)\]", shell)
     assert within is not None
     views |= set(re.findall(r"'(\w+)'", within[1]))
-    assert views - {shape(screen.address)[0] for screen in SCREENS.values()} == set()
+    assert views - {classify_screen(screen.address)[0] for screen in SCREENS.values()} == set()

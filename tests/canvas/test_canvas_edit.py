@@ -40,7 +40,7 @@ CANVAS = """{
 }"""
 
 
-def numbered() -> Callable[[int], bytes]:
+def make_random_bytes() -> Callable[[int], bytes]:
     """A source of "random" bytes that a test can predict."""
     state = 0
 
@@ -52,13 +52,13 @@ def numbered() -> Callable[[int], bytes]:
     return draw
 
 
-def edited(text: str, edit: CanvasEdit) -> str:
+def apply_edit(text: str, edit: CanvasEdit) -> str:
     after = apply_changes(text, edit.changes)
     assert read_canvas(after).problems == ()
     return after
 
 
-def nodes(text: str) -> list[dict[str, Any]]:
+def read_nodes(text: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(text)["nodes"]
     return found
 
@@ -67,14 +67,14 @@ ONE = "0000000000000001"
 
 
 def test_a_card_is_added_as_the_app_writes_it_and_nothing_else_changes() -> None:
-    edit = add_card(CANVAS, NewText('a "new"\nline é'), random_bytes=numbered())
+    edit = add_card(CANVAS, NewText('a "new"\nline é'), random_bytes=make_random_bytes())
     assert edit.id == ONE
     anchor = '"width":200,"height":100}'
     added = (
         f',\n\t\t{{"id":"{ONE}","type":"text","text":"a \\"new\\"\\nline é",'
         '"x":420,"y":340,"width":260,"height":100}'
     )
-    assert edited(CANVAS, edit) == CANVAS.replace(anchor, anchor + added)
+    assert apply_edit(CANVAS, edit) == CANVAS.replace(anchor, anchor + added)
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_a_card_is_added_as_the_app_writes_it_and_nothing_else_changes() -> None
     ],
 )
 def test_each_kind_of_card_can_be_added(card: NewCard, keys: dict[str, str]) -> None:
-    edit = add_card(CANVAS, card, random_bytes=numbered(), color="3")
-    (added,) = [node for node in nodes(edited(CANVAS, edit)) if node["id"] == edit.id]
+    edit = add_card(CANVAS, card, random_bytes=make_random_bytes(), color="3")
+    (added,) = [node for node in read_nodes(apply_edit(CANVAS, edit)) if node["id"] == edit.id]
     assert {key: added[key] for key in added if key not in ("id", "x", "y", "width", "height")} == {
         **keys,
         "color": "3",
@@ -97,39 +97,41 @@ def test_each_kind_of_card_can_be_added(card: NewCard, keys: dict[str, str]) -> 
 
 
 def test_a_group_is_drawn_below_and_can_surround_cards() -> None:
-    edit = add_card(CANVAS, NewGroup("All", around=("a", "b")), random_bytes=numbered())
-    first = nodes(edited(CANVAS, edit))[0]
+    edit = add_card(CANVAS, NewGroup("All", around=("a", "b")), random_bytes=make_random_bytes())
+    first = read_nodes(apply_edit(CANVAS, edit))[0]
     assert (first["id"], first["x"], first["y"], first["width"], first["height"]) == (ONE, -20, -20, 660, 160)
 
 
 def test_a_given_position_and_size_are_used() -> None:
     place = Placement(x=-5, y=7, width=11, height=13)
-    edit = add_card(CANVAS, NewText("t"), random_bytes=numbered(), placement=place)
-    added = nodes(edited(CANVAS, edit))[-1]
+    edit = add_card(CANVAS, NewText("t"), random_bytes=make_random_bytes(), placement=place)
+    added = read_nodes(apply_edit(CANVAS, edit))[-1]
     assert (added["x"], added["y"], added["width"], added["height"]) == (-5, 7, 11, 13)
 
 
 def test_a_card_is_put_beside_another() -> None:
-    edit = add_card(CANVAS, NewText("t"), random_bytes=numbered(), placement=Placement(near="a"))
-    added = nodes(edited(CANVAS, edit))[-1]
+    edit = add_card(CANVAS, NewText("t"), random_bytes=make_random_bytes(), placement=Placement(near="a"))
+    added = read_nodes(apply_edit(CANVAS, edit))[-1]
     assert (added["x"], added["y"]) == (0, 100)  # the right is taken by the group
 
 
 def test_a_card_is_put_into_a_group_which_grows_if_necessary() -> None:
-    small = add_card(CANVAS, NewText("t"), random_bytes=numbered(), placement=Placement(group="g", width=100))
-    after = edited(CANVAS, small)
-    assert (nodes(after)[-1]["x"], nodes(after)[-1]["y"]) == (640, 20)
-    assert nodes(after)[1] == nodes(CANVAS)[1]
-    tall = add_card(CANVAS, NewFile("x.md"), random_bytes=numbered(), placement=Placement(group="g"))
-    after = edited(CANVAS, tall)
+    small = add_card(
+        CANVAS, NewText("t"), random_bytes=make_random_bytes(), placement=Placement(group="g", width=100)
+    )
+    after = apply_edit(CANVAS, small)
+    assert (read_nodes(after)[-1]["x"], read_nodes(after)[-1]["y"]) == (640, 20)
+    assert read_nodes(after)[1] == read_nodes(CANVAS)[1]
+    tall = add_card(CANVAS, NewFile("x.md"), random_bytes=make_random_bytes(), placement=Placement(group="g"))
+    after = apply_edit(CANVAS, tall)
     canvas = read_canvas(after)
     assert canvas.cards[1].box.contains(canvas.cards[-1].box)
-    assert nodes(after)[1]["label"] == "Box"
+    assert read_nodes(after)[1]["label"] == "Box"
 
 
 def test_a_card_can_only_be_put_into_a_group() -> None:
     with pytest.raises(InvalidArgument, match="'a' is not a group"):
-        add_card(CANVAS, NewText("t"), random_bytes=numbered(), placement=Placement(group="a"))
+        add_card(CANVAS, NewText("t"), random_bytes=make_random_bytes(), placement=Placement(group="a"))
 
 
 @pytest.mark.parametrize(
@@ -151,14 +153,14 @@ def test_a_card_can_only_be_put_into_a_group() -> None:
 )
 def test_the_layout_of_the_file_is_preserved(text: str, after: str) -> None:
     place = Placement(x=0, y=0)
-    edit = add_card(text, NewText("t"), random_bytes=numbered(), placement=place)
+    edit = add_card(text, NewText("t"), random_bytes=make_random_bytes(), placement=place)
     card = f'{{"id":"{ONE}","type":"text","text":"t","x":0,"y":0,"width":260,"height":60}}'
-    assert edited(text, edit) == after.replace("CARD", card)
+    assert apply_edit(text, edit) == after.replace("CARD", card)
 
 
 def test_cards_are_connected_by_the_sides_that_face_each_other() -> None:
-    edit = connect(CANVAS, "b", "a", random_bytes=numbered(), label="back")
-    after = edited(CANVAS, edit)
+    edit = connect(CANVAS, "b", "a", random_bytes=make_random_bytes(), label="back")
+    after = apply_edit(CANVAS, edit)
     assert after == CANVAS.replace(
         '"toSide":"left"}\n',
         '"toSide":"left"},\n\t\t{"id":"0000000000000001","fromNode":"b","fromSide":"left","toNode":"a",'
@@ -167,35 +169,37 @@ def test_cards_are_connected_by_the_sides_that_face_each_other() -> None:
 
 
 def test_a_connection_takes_a_color() -> None:
-    edit = connect(CANVAS, "a", "g", random_bytes=numbered(), color="5")
-    assert read_canvas(edited(CANVAS, edit)).edges[-1].color == "5"
+    edit = connect(CANVAS, "a", "g", random_bytes=make_random_bytes(), color="5")
+    assert read_canvas(apply_edit(CANVAS, edit)).edges[-1].color == "5"
 
 
 def test_a_card_is_updated_in_place() -> None:
     edit = update_card(CANVAS, "a", {"text": "two", "color": "1", "x": 5})
-    assert edited(CANVAS, edit) == CANVAS.replace('"one","x":0', '"two","x":5').replace(
+    assert apply_edit(CANVAS, edit) == CANVAS.replace('"one","x":0', '"two","x":5').replace(
         '"plugin":{"k":1}', '"plugin":{"k":1},"color":"1"'
     )
-    assert edited(CANVAS, update_card(CANVAS, "g", {"label": None})) == CANVAS.replace(',"label":"Box"', "")
+    assert apply_edit(CANVAS, update_card(CANVAS, "g", {"label": None})) == CANVAS.replace(
+        ',"label":"Box"', ""
+    )
 
 
 def test_an_edge_is_updated_in_place() -> None:
     edit = update_edge(CANVAS, "e", {"label": "so", "toNode": "g", "fromSide": None})
-    edge = read_canvas(edited(CANVAS, edit)).edges[0]
+    edge = read_canvas(apply_edit(CANVAS, edit)).edges[0]
     assert (edge.label, edge.to_node, edge.from_side, edge.to_side) == ("so", "g", "", "left")
 
 
 def test_removing_a_card_removes_its_edges() -> None:
-    after = edited(CANVAS, remove_card(CANVAS, "a"))
-    assert [node["id"] for node in nodes(after)] == ["g", "b"]
+    after = apply_edit(CANVAS, remove_card(CANVAS, "a"))
+    assert [node["id"] for node in read_nodes(after)] == ["g", "b"]
     assert json.loads(after)["edges"] == []
     assert json.loads(after)["metadata"] == {"version": "1.0"}
     assert '\t"nodes":[\n\t\t{"id":"g"' in after
 
 
 def test_an_edge_is_removed_alone() -> None:
-    after = edited(CANVAS, remove_edge(CANVAS, "e"))
-    assert nodes(after) == nodes(CANVAS)
+    after = apply_edit(CANVAS, remove_edge(CANVAS, "e"))
+    assert read_nodes(after) == read_nodes(CANVAS)
     assert '"edges":[]' in after
 
 
@@ -206,7 +210,7 @@ Edit = Callable[[], CanvasEdit]
     ("edit", "message"),
     [
         (
-            lambda: connect(CANVAS, "a", "zz", random_bytes=numbered()),
+            lambda: connect(CANVAS, "a", "zz", random_bytes=make_random_bytes()),
             "no card with the id 'zz'. It has: a, g, b",
         ),
         (lambda: update_card(CANVAS, "zz", {}), "no card"),
@@ -220,7 +224,10 @@ Edit = Callable[[], CanvasEdit]
         (lambda: update_edge(CANVAS, "e", {"toNode": "zz"}), "no card"),
         (lambda: update_edge(CANVAS, "e", {"toSide": "middle"}), "toSide cannot be 'middle'"),
         (lambda: update_edge(CANVAS, "e", {"toEnd": "dot"}), "toEnd cannot be 'dot'"),
-        (lambda: add_card(CANVAS, NewGroup("x", around=("zz",)), random_bytes=numbered()), "no card"),
+        (
+            lambda: add_card(CANVAS, NewGroup("x", around=("zz",)), random_bytes=make_random_bytes()),
+            "no card",
+        ),
     ],
 )
 def test_a_wrong_argument_is_named(edit: Edit, message: str) -> None:
@@ -232,12 +239,12 @@ def test_a_wrong_argument_is_named(edit: Edit, message: str) -> None:
 @pytest.mark.parametrize("text", ['{"nodes":[', "[]", '{"nodes":{}}', '{"edges":5}'])
 def test_a_file_that_is_not_a_canvas_is_not_edited(text: str) -> None:
     with pytest.raises(EditRefused):
-        add_card(text, NewText("t"), random_bytes=numbered())
+        add_card(text, NewText("t"), random_bytes=make_random_bytes())
 
 
 def test_an_id_in_use_is_not_used_again() -> None:
-    first = apply_changes("", add_card("", NewText("t"), random_bytes=numbered()).changes)
-    assert add_card(first, NewText("u"), random_bytes=numbered()).id == "0000000000000002"
+    first = apply_changes("", add_card("", NewText("t"), random_bytes=make_random_bytes()).changes)
+    assert add_card(first, NewText("u"), random_bytes=make_random_bytes()).id == "0000000000000002"
     with pytest.raises(EditRefused, match="free id"):
         add_card(first, NewText("u"), random_bytes=lambda count: bytes.fromhex(ONE))
 
@@ -250,7 +257,7 @@ ACTIONS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 99), st.integers(
 def test_any_sequence_of_edits_leaves_a_valid_canvas_without_overlaps(
     actions: list[tuple[int, int, int]],
 ) -> None:
-    text, draw = "", numbered()
+    text, draw = "", make_random_bytes()
     for action, first, second in actions:
         canvas = read_canvas(text)
         ids = [card.id for card in canvas.cards]
@@ -266,7 +273,7 @@ def test_any_sequence_of_edits_leaves_a_valid_canvas_without_overlaps(
             edit = remove_card(text, ids[first % len(ids)])
         else:
             edit = update_card(text, ids[first % len(ids)], {"color": str(second)})
-        text = edited(text, edit)
+        text = apply_edit(text, edit)
     canvas = read_canvas(text)
     boxes = [card.box for card in canvas.cards]
     for place, box in enumerate(boxes):
@@ -281,6 +288,6 @@ def test_any_sequence_of_edits_leaves_a_valid_canvas_without_overlaps(
 def test_a_card_farther_away_than_numbers_reach_does_not_stop_others() -> None:
     far = '{"id":"far","type":"text","text":"x","x":0,"y":1e308,"width":5,"height":1e308}'
     text = f'{{"nodes":[{far}],"edges":[]}}'
-    after = apply_changes(text, add_card(text, NewText("near"), random_bytes=numbered()).changes)
+    after = apply_changes(text, add_card(text, NewText("near"), random_bytes=make_random_bytes()).changes)
     assert far in after
     assert [(node["x"], node["y"]) for node in json.loads(after)["nodes"][1:]] == [(0, 0)]

@@ -45,10 +45,10 @@ class MockModel:
         self.asked.append(body)
         block = self._reply(body)
         if not body.get("stream"):
-            return web.json_response(_message(block, len(self.asked)))
+            return web.json_response(_make_message(block, len(self.asked)))
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
-        for event in _events(block, len(self.asked)):
+        for event in _make_events(block, len(self.asked)):
             await response.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
         return response
 
@@ -71,7 +71,7 @@ class MockModel:
         return {"type": "tool_use", "id": f"toolu_{len(self.asked)}", "name": name, "input": given}
 
 
-def _message(block: dict[str, Any], number: int) -> dict[str, Any]:
+def _make_message(block: dict[str, Any], number: int) -> dict[str, Any]:
     return {
         "id": f"msg_{number}",
         "type": "message",
@@ -84,8 +84,8 @@ def _message(block: dict[str, Any], number: int) -> dict[str, Any]:
     }
 
 
-def _events(block: dict[str, Any], number: int) -> list[dict[str, Any]]:
-    whole = _message(block, number)
+def _make_events(block: dict[str, Any], number: int) -> list[dict[str, Any]]:
+    whole = _make_message(block, number)
     empty: dict[str, Any]
     if block["type"] == "text":
         empty = {"type": "text", "text": ""}

@@ -15,7 +15,7 @@ SCREEN_SECONDS = 40.0
 """The bound of every wait for the screen: the client polls for an editor for 30 s."""
 
 
-def installed_client(cache: Path) -> Path:
+def install_client(cache: Path) -> Path:
     """The client's program, installed into `cache` when it is not there yet. It is proprietary: it is never
     part of the repository."""
     package = cache / f"claude-code-{VERSION}"

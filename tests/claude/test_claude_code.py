@@ -22,9 +22,16 @@ from browser.assistants import over_http, over_stdio
 from browser.chromium import Chromium
 from browser.screenshots import keep_screenshot
 from browser.serving import CONNECTED
-from browser.test_proposals import EDITING, history, new_serving, proposing, shown, switch_on
+from browser.test_proposals import (
+    EDITING,
+    begin_edit,
+    make_serving,
+    read_history,
+    switch_on,
+    wait_for_proposal,
+)
 from claude.mock_api import MockModel
-from claude.terminal import SCREEN_SECONDS, Terminal, installed_client
+from claude.terminal import SCREEN_SECONDS, Terminal, install_client
 from support.editor import TOKEN, Bridge, running
 from support.serve import Served
 from support.waiting import until
@@ -96,7 +103,7 @@ async def stage() -> AsyncIterator[Stage]:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "vaultbridge-tests"
     model = MockModel()
     await model.start()
-    stage = Stage(base, installed_client(cache), model)
+    stage = Stage(base, install_client(cache), model)
     try:
         yield stage
     finally:
@@ -148,7 +155,7 @@ async def test_a_mention_is_attached_wherever_the_client_runs(stage: Stage, wher
         stage.terminal = terminal
         terminal.start("--ide")
         await terminal.shows("❯")
-        await _connected(bridge)
+        await _wait_for_client(bridge)
         bridge.hub.mention(Mention(note, 2, 2))
         await terminal.shows('Note one.md#L2"')
         await stage.submit("what is there?")
@@ -180,7 +187,7 @@ async def test_a_diff_is_accepted_and_another_rejected(stage: Stage) -> None:
     async with stage.bridge() as bridge, bridge.editor(proposals=True) as page:
         terminal.start("--ide", "--permission-mode", "default")
         await terminal.shows("❯")
-        await _connected(bridge)
+        await _wait_for_client(bridge)
         accepted, rejected = stage.real / "Accepted.md", stage.real / "Rejected.md"
         await stage.submit(f"WRITE {str(accepted).replace(' ', '%20')} proposed")
         shown = await page.next("proposalOpened")
@@ -204,7 +211,7 @@ async def test_a_decision_in_the_terminal_is_reported_as_such(stage: Stage) -> N
     async with stage.bridge() as bridge, bridge.editor(proposals=True) as page:
         terminal.start("--ide", "--permission-mode", "default")
         await terminal.shows("❯")
-        await _connected(bridge)
+        await _wait_for_client(bridge)
         yes, no = stage.real / "Yes.md", stage.real / "No.md"
         await stage.submit(f"WRITE {str(yes).replace(' ', '%20')} wanted")
         await page.next("proposalOpened")
@@ -226,7 +233,7 @@ async def test_what_the_client_writes_is_in_the_history_and_can_be_undone(stage:
     async with stage.bridge() as bridge, bridge.editor(proposals=True) as page:
         terminal.start("--ide", "--permission-mode", "default")
         await terminal.shows("❯")
-        await _connected(bridge)
+        await _wait_for_client(bridge)
         engine = bridge.view.engine
         yes = stage.real / "Yes.md"
         await stage.submit(f"WRITE {str(yes).replace(' ', '%20')} wanted")
@@ -272,7 +279,7 @@ async def test_an_acceptance_after_an_outside_change_is_reported_by_its_outcome(
     async with stage.bridge() as bridge, bridge.editor(proposals=True) as page:
         terminal.start("--ide", "--permission-mode", "default")
         await terminal.shows("❯")
-        await _connected(bridge)
+        await _wait_for_client(bridge)
         # Attached means read: without that the client would not let the model write.
         bridge.hub.mention(Mention(vault_path("Busy.md")))
         await terminal.shows("@Busy.md")
@@ -296,7 +303,7 @@ async def test_an_edit_of_a_note_with_crlf_is_shown_as_lf_and_keeps_its_line_end
     async with stage.bridge() as bridge, bridge.editor(proposals=True) as page:
         terminal.start("--ide", "--permission-mode", "default")
         await terminal.shows("❯")
-        await _connected(bridge)
+        await _wait_for_client(bridge)
         # Attached means read: without that the client would not let the model edit.
         bridge.hub.mention(Mention(vault_path("Windows.md")))
         await terminal.shows("@Windows.md")
@@ -315,7 +322,7 @@ async def test_a_diff_that_nobody_can_see_is_decided_in_the_terminal(stage: Stag
     async with stage.bridge() as bridge:
         terminal.start("--ide", "--permission-mode", "default")
         await terminal.shows("❯")
-        await _connected(bridge)
+        await _wait_for_client(bridge)
         made = stage.real / "Terminal.md"
         await stage.submit(f"WRITE {str(made).replace(' ', '%20')} decided-here")
         await terminal.shows("Yes", "No")
@@ -361,10 +368,10 @@ async def test_a_served_vault_is_used_from_the_command_line_and_a_crash_is_survi
         await terminal.shows("Understood.", "Read My Folder/Käse Note.md")
         assert stage.model.saw("beta-in-the-note")
         async with _watching(served, stage.vault) as watch:
-            await _decided_at(watch, stage, "Accepted.md", "y", "accepted")
+            await _decide_in_terminal(watch, stage, "Accepted.md", "y", "accepted")
             # A prompt typed before the answer would be sent together with the tool's result.
             await terminal.shows("The tool has answered.")
-            await _decided_at(watch, stage, "Rejected.md", "n", "rejected")
+            await _decide_in_terminal(watch, stage, "Rejected.md", "n", "rejected")
         await terminal.shows("rejected")
         assert (stage.real / "Accepted.md").exists() and not (stage.real / "Rejected.md").exists()
         await served.kill()
@@ -382,7 +389,7 @@ async def test_three_assistants_propose_and_a_person_decides_on_the_page(
 ) -> None:
     """Claude Desktop's way (stdio), Cursor's way (`/mcp`) and the real Claude Code: one is accepted, one
     edited, one rejected, and disk, journal and undo agree."""
-    terminal, serving = stage.terminal, new_serving(stage.vault, stage.home)
+    terminal, serving = stage.terminal, make_serving(stage.vault, stage.home)
     with serving.running(), Chromium.started(tmp_path) as chromium:
         async with (
             chromium.page(serving.link()) as page,
@@ -400,12 +407,12 @@ async def test_three_assistants_propose_and_a_person_decides_on_the_page(
             await page.until(f"{names} === 'Claude Code,Claude Desktop,Cursor'")
             await page.run("location.hash = '#/review'")
 
-            rejected = proposing(desktop, PLAIN, "one", "ONE")
-            await shown(page, PLAIN)
+            rejected = begin_edit(desktop, PLAIN, "one", "ONE")
+            await wait_for_proposal(page, PLAIN)
             await page.press("r")
             assert (await rejected).is_error
-            edited = proposing(cursor, NOTE, "alpha", "ALPHA")
-            await shown(page, NOTE)
+            edited = begin_edit(cursor, NOTE, "alpha", "ALPHA")
+            await wait_for_proposal(page, NOTE)
             await page.press("e")
             await page.until(EDITING)
             await page.type("My ")
@@ -414,7 +421,7 @@ async def test_three_assistants_propose_and_a_person_decides_on_the_page(
             assert not (await edited).is_error
             new = stage.real / "Accepted.md"
             await stage.submit(f"WRITE {str(new).replace(' ', '%20')} proposed")
-            await shown(page, "Accepted.md")
+            await wait_for_proposal(page, "Accepted.md")
             await page.press("a")
             await terminal.shows("The tool has answered.")
 
@@ -423,7 +430,7 @@ async def test_three_assistants_propose_and_a_person_decides_on_the_page(
             assert new.read_text("utf-8").rstrip("\n") == "proposed"
             await page.run("location.hash = '#/review?show=decided'")
             await page.until("document.querySelectorAll('.decided-undo').length === 2")
-            assert [one["actor"] for one in history(serving)] == ["claude-code", "cursor-vscode"]
+            assert [one["actor"] for one in read_history(serving)] == ["claude-code", "cursor-vscode"]
             await keep_screenshot(page, "three-assistants-decided")
             for left in (1, 0):
                 await page.click(".decided-undo")
@@ -444,7 +451,7 @@ async def _watching(served: Served, vault: Path) -> AsyncIterator[asyncio.subpro
         await watch.communicate()
 
 
-async def _decided_at(
+async def _decide_in_terminal(
     watch: asyncio.subprocess.Process, stage: Stage, name: str, answer: str, outcome: str
 ) -> None:
     """The model writes a note, and a person decides on it in another terminal."""
@@ -456,5 +463,5 @@ async def _decided_at(
     await asyncio.wait_for(watch.stdout.readuntil(f"{outcome.capitalize()}.\n".encode()), SCREEN_SECONDS)
 
 
-async def _connected(bridge: Bridge) -> None:
+async def _wait_for_client(bridge: Bridge) -> None:
     await until(lambda: any(record.pid for record in bridge.ide.clients()))

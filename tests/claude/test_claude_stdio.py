@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from claude.mock_api import MockModel
-from claude.terminal import FAKE_KEY, installed_client
+from claude.terminal import FAKE_KEY, install_client
 from support.process import ROOT, run_to_end
-from support.vault import command, isolated_environ, sample_vault
+from support.vault import copy_sample_vault, make_command, make_isolated_environ
 from vaultbridge.tools.standard import standard_catalog
 
 pytestmark = [
@@ -77,19 +77,19 @@ async def model() -> AsyncIterator[CallingModel]:
 async def ask(base: Path, model: CallingModel, prompt: str, *args: str) -> dict[str, Any]:
     """One prompt to the real client; gives its JSON answer."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "vaultbridge-tests"
-    around = isolated_environ(base)
+    around = make_isolated_environ(base)
     config = {
         "mcpServers": {
             "vault": {
-                "command": command()[0],
-                "args": [*command()[1:], str(base / "Sample Vault")],
+                "command": make_command()[0],
+                "args": [*make_command()[1:], str(base / "Sample Vault")],
                 "env": {"PYTHONPATH": str(ROOT / "src"), **around},
             }
         }
     }
     (base / "mcp.json").write_text(json.dumps(config))
     code, out, err = await run_to_end(
-        str(installed_client(cache)),
+        str(install_client(cache)),
         "-p",
         prompt,
         "--mcp-config",
@@ -123,7 +123,7 @@ async def ask(base: Path, model: CallingModel, prompt: str, *args: str) -> dict[
 async def test_the_client_offers_every_tool_to_its_model_and_reads_a_note(
     tmp_path: Path, model: CallingModel
 ) -> None:
-    sample_vault(tmp_path)
+    copy_sample_vault(tmp_path)
     answer = await ask(tmp_path, model, 'CALL mcp__vault__obsidian_read_note {"name": "Home"}')
     assert answer["result"] == "The tool has answered."
     assert any("Nightjar Hill" in result for result in model.results())
@@ -136,7 +136,7 @@ async def test_the_client_offers_every_tool_to_its_model_and_reads_a_note(
 async def test_the_client_creates_a_note_and_gets_the_error_of_a_wrong_call(
     tmp_path: Path, model: CallingModel
 ) -> None:
-    vault = sample_vault(tmp_path)
+    vault = copy_sample_vault(tmp_path)
     call = 'CALL mcp__vault__obsidian_create_note {"name": "Garden/By Claude", "content": "made"}'
     await ask(tmp_path, model, call)
     assert (vault / "Garden" / "By Claude.md").read_text() == "made"

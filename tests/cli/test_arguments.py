@@ -85,7 +85,7 @@ def command_lines(draw: st.DrawFn) -> tuple[str, list[str], list[str]]:
     return command, [word for unit in first for word in unit], [word for unit in mixed for word in unit]
 
 
-def meaning(parser: SuggestingParser, argv: list[str]) -> dict[str, Any]:
+def parse_meaning(parser: SuggestingParser, argv: list[str]) -> dict[str, Any]:
     # The order of an option that may be given several times is its own.
     try:
         found = vars(parser.parse(argv))
@@ -98,7 +98,7 @@ def meaning(parser: SuggestingParser, argv: list[str]) -> dict[str, Any]:
 @given(command_lines())
 def test_any_order_of_options_and_words_means_the_same(drawn: tuple[str, list[str], list[str]]) -> None:
     command, first, mixed = drawn
-    assert meaning(PARSERS[command], mixed) == meaning(PARSERS[command], first)
+    assert parse_meaning(PARSERS[command], mixed) == parse_meaning(PARSERS[command], first)
 
 
 @given(st.sampled_from(sorted(PARSERS)), st.lists(WORDS.map("-{}".format), min_size=1, max_size=4))

@@ -48,19 +48,19 @@ async def serving(vault: Path, port: int = 0) -> AsyncIterator[tuple[int, asynci
 VAULT = {"Hello.md": "some text\n"}
 
 
-async def changed(process: Process) -> None:
+async def wait_for_tool_change(process: Process) -> None:
     while (await process.read()).get("method") != "notifications/tools/list_changed":
         pass
 
 
-async def names(process: Process) -> list[str]:
+async def list_tool_names(process: Process) -> list[str]:
     return [tool["name"] for tool in (await process.ask("tools/list"))["result"]["tools"]]
 
 
-async def reached(process: Process) -> list[str]:
+async def wait_for_tools(process: Process) -> list[str]:
     """The other side's tools, as soon as they are listed: on a busy machine the first list does without."""
-    while (listed := await names(process)) == ["bridge_status"]:
-        await changed(process)
+    while (listed := await list_tool_names(process)) == ["bridge_status"]:
+        await wait_for_tool_change(process)
     return listed
 
 
@@ -75,10 +75,10 @@ async def test_the_server_is_killed_and_comes_back_in_the_middle(vault: Path) ->
             answer = await bridge.initialize("2025-11-25")
             assert answer["result"]["serverInfo"]["name"] == "obsidian-bridge"
             await bridge.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-            assert await names(bridge) == ["bridge_status"]
+            assert await list_tool_names(bridge) == ["bridge_status"]
             async with serving(vault, port):
-                await changed(bridge)
-                listed = await names(bridge)
+                await wait_for_tool_change(bridge)
+                listed = await list_tool_names(bridge)
                 assert "read_note" in listed
                 assert "bridge_status" not in listed
                 # A client that asked only once, when the other side was away, still has it.
@@ -91,7 +91,7 @@ async def test_the_server_is_killed_and_comes_back_in_the_middle(vault: Path) ->
             away = await call(bridge, "read_note", path="Hello.md")
             assert away["isError"] is True
             assert "cannot be reached" in away["content"][0]["text"]
-            assert await names(bridge) == listed
+            assert await list_tool_names(bridge) == listed
             async with serving(vault, port):
                 again = await call(bridge, "read_note", path="Hello.md")
                 assert "some text" in again["content"][0]["text"]
@@ -107,14 +107,14 @@ async def test_a_plugin_tool_on_the_server_appears_in_the_bridge(vault: Path) ->
     ):
         await bridge.initialize("2025-11-25")
         await bridge.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-        assert "greet" not in await reached(bridge)
+        assert "greet" not in await wait_for_tools(bridge)
         tools.mkdir(parents=True)
         (tools / "mine.py").write_text(
             "from vaultbridge.plugins import tool\n"
             '@tool(effect="reads")\ndef greet() -> str:\n    """Greets."""\n    return "hello"\n'
         )
-        await changed(bridge)
-        assert "greet" in await names(bridge)
+        await wait_for_tool_change(bridge)
+        assert "greet" in await list_tool_names(bridge)
         assert (await call(bridge, "greet"))["content"] == [{"type": "text", "text": "hello"}]
 
 
@@ -221,6 +221,6 @@ async def test_a_tool_that_the_server_does_not_have_is_unknown(vault: Path) -> N
         Process([*COMMAND, "bridge", f"--url=http://127.0.0.1:{port}"]) as bridge,
     ):
         await bridge.initialize("2025-11-25")
-        await reached(bridge)
+        await wait_for_tools(bridge)
         answer = await bridge.ask("tools/call", {"name": "no_such_tool", "arguments": {}})
         assert answer["error"]["message"].startswith("Unknown tool")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from support.ports import held_port
-from support.process import Process, environment
+from support.process import Process, make_process_environ
 from support.waiting import BOUND
 
 SERVER = Path(__file__).with_name("foreign_bridge.mjs")
@@ -57,7 +57,7 @@ async def foreign(port: int = 0, host: str = "127.0.0.1", *more: str) -> AsyncIt
 @asynccontextmanager
 async def bridged(*argv: str, **environ: str) -> AsyncIterator[Process]:
     command = [sys.executable, "-m", "vaultbridge", "bridge", *argv]
-    async with Process(command, env=environment(**environ)) as bridge:
+    async with Process(command, env=make_process_environ(**environ)) as bridge:
         await bridge.initialize("2025-11-25")
         await bridge.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         yield bridge
@@ -68,7 +68,7 @@ def request(id_: str, name: str, **arguments: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": params}
 
 
-async def names(bridge: Process) -> list[str]:
+async def list_tool_names(bridge: Process) -> list[str]:
     return [tool["name"] for tool in (await bridge.ask("tools/list"))["result"]["tools"]]
 
 
@@ -81,21 +81,21 @@ async def call_text(bridge: Process, name: str, **arguments: Any) -> str:
     return text
 
 
-async def changed(bridge: Process) -> None:
+async def wait_for_tool_change(bridge: Process) -> None:
     while (await bridge.read()).get("method") != "notifications/tools/list_changed":
         pass
 
 
-async def reached(bridge: Process) -> list[str]:
+async def wait_for_tools(bridge: Process) -> list[str]:
     """Its tools, as soon as they are listed: on a busy machine the first list does without."""
-    while (listed := await names(bridge)) == ["bridge_status"]:
-        await changed(bridge)
+    while (listed := await list_tool_names(bridge)) == ["bridge_status"]:
+        await wait_for_tool_change(bridge)
     return listed
 
 
 async def test_its_tools_work_and_its_failures_are_reported() -> None:
     async with foreign() as server, bridged("--url", f"http://127.0.0.1:{server.port}") as bridge:
-        assert "vault_rename" in await reached(bridge)
+        assert "vault_rename" in await wait_for_tools(bridge)
         assert await call_text(bridge, "read_note", path="a.md") == "# a.md"
         assert await call_text(bridge, "vault_rename") == "vault: rename"
         assert await call_text(bridge, "cut") == "a moth \ufffd"
@@ -125,7 +125,7 @@ async def test_neither_a_proxy_nor_the_log_gets_to_see_the_key() -> None:
                 **proxies,
             ) as bridge,
         ):
-            assert "seen" in await reached(bridge)
+            assert "seen" in await wait_for_tools(bridge)
             await call(bridge, "broken")
             keys = json.loads(await call_text(bridge, "seen"))["keys"]
             assert set(keys) == {"Bearer k-secret-1"}
@@ -137,7 +137,7 @@ async def test_neither_a_proxy_nor_the_log_gets_to_see_the_key() -> None:
 async def test_it_dies_in_the_middle_of_a_call_and_comes_back() -> None:
     with held_port() as port:
         async with foreign(port) as server, bridged("--url", f"http://127.0.0.1:{port}") as bridge:
-            before = await reached(bridge)
+            before = await wait_for_tools(bridge)
             await bridge.send(request("hung", "hang"))
             assert await server.line() == "hanging"
             server.process.kill()
@@ -147,7 +147,7 @@ async def test_it_dies_in_the_middle_of_a_call_and_comes_back() -> None:
             assert "broke off its answer" in answer["result"]["content"][0]["text"]
             await server.process.wait()
             assert "cannot be reached: connection refused" in await call_text(bridge, "read_note", path="a")
-            assert await names(bridge) == before
+            assert await list_tool_names(bridge) == before
             async with foreign(port):
                 assert await call_text(bridge, "read_note", path="b") == "# b"
 
@@ -157,7 +157,7 @@ async def test_a_call_can_be_cancelled_and_the_end_of_input_then_ends_the_proces
         foreign() as server,
         bridged("--url", f"http://127.0.0.1:{server.port}", "--timeout", "600") as bridge,
     ):
-        await reached(bridge)
+        await wait_for_tools(bridge)
         await bridge.send(request("hung", "hang"))
         assert await server.line() == "hanging"
         await bridge.send(
@@ -179,7 +179,7 @@ async def test_a_new_tool_is_announced_but_a_new_hash_of_the_same_tools_is_not()
         return text
 
     async with foreign() as server, bridged("--url", f"http://127.0.0.1:{server.port}") as bridge:
-        before = await reached(bridge)
+        before = await wait_for_tools(bridge)
         await text_of("set", salt="other")
         lists = json.loads(await text_of("seen"))["lists"]
         async with asyncio.timeout(BOUND):
@@ -190,8 +190,8 @@ async def test_a_new_tool_is_announced_but_a_new_hash_of_the_same_tools_is_not()
         assert heard == []
         await text_of("set", add="fresh")
         if not heard:
-            await changed(bridge)
-        assert set(await names(bridge)) == {*before, "fresh"}
+            await wait_for_tool_change(bridge)
+        assert set(await list_tool_names(bridge)) == {*before, "fresh"}
 
 
 async def test_a_list_that_is_long_in_coming_holds_nobody_up() -> None:
@@ -199,10 +199,10 @@ async def test_a_list_that_is_long_in_coming_holds_nobody_up() -> None:
         foreign(0, "127.0.0.1", "hold") as server,
         bridged("--url", f"http://127.0.0.1:{server.port}") as bridge,
     ):
-        assert await names(bridge) == ["bridge_status"]
+        assert await list_tool_names(bridge) == ["bridge_status"]
         server.release()
-        await changed(bridge)
-        assert "read_note" in await names(bridge)
+        await wait_for_tool_change(bridge)
+        assert "read_note" in await list_tool_names(bridge)
 
 
 async def test_it_may_listen_on_an_address_of_the_newer_kind() -> None:
@@ -212,7 +212,7 @@ async def test_it_may_listen_on_an_address_of_the_newer_kind() -> None:
     except OSError:
         pytest.skip("there is no IPv6 here")
     async with foreign(0, "::1") as server, bridged(f"--url=http://[::1]:{server.port}/") as bridge:
-        await reached(bridge)
+        await wait_for_tools(bridge)
         assert await call_text(bridge, "read_note", path="a") == "# a"
 
 
@@ -224,7 +224,7 @@ async def test_another_program_on_its_port_is_distinguished_from_an_absent_one()
 
     with held_port() as port:
         async with foreign(port) as server, bridged("--url", f"http://127.0.0.1:{port}") as bridge:
-            assert "read_note" in await reached(bridge)
+            assert "read_note" in await wait_for_tools(bridge)
             server.process.kill()
             await server.process.wait()
             other = await asyncio.start_server(banner, "127.0.0.1", port)

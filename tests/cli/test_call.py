@@ -17,8 +17,8 @@ import pytest
 from aiohttp import web
 
 from client.http_fixture import fixture_over_http
-from client.servers import core_server, running, sdk_server, serve_sdk
-from client.test_http import serving, session_server
+from client.servers import core_server, make_sdk_server, running, serve_sdk
+from client.test_http import make_session_server, serving
 from support.waiting import BOUND
 from vaultbridge.cli.call import main
 
@@ -46,7 +46,7 @@ async def test_without_a_tool_everything_on_offer_is_a_readable_table() -> None:
 
 
 async def test_over_a_websocket_all_kinds_are_listed_and_cut_to_the_terminal() -> None:
-    async with running(serve_sdk(sdk_server())) as server:
+    async with running(serve_sdk(make_sdk_server())) as server:
         code, out, _ = await call(server.url)
         assert code == 0 and out.startswith("reference 9.9 · MCP 2026-07-28\n")
         assert re.search(r"Tools \(2\)\n  add +a\* b\* +Add two numbers\.\n  fail +Always fail\.\n", out)
@@ -179,7 +179,7 @@ async def test_an_ide_server_is_found_by_its_lock_file(tmp_path: Path) -> None:
 
 
 async def test_a_prompt_is_got_with_its_arguments() -> None:
-    async with running(serve_sdk(sdk_server())) as server:
+    async with running(serve_sdk(make_sdk_server())) as server:
         code, out, _ = await call(server.url, '{"name": "Ada"}', "--prompt", "greet")
         assert (code, out) == (0, "[user] Say hello to Ada.\n")
 
@@ -288,7 +288,7 @@ async def test_watching_ends_also_when_the_connection_does_after_a_quiet_while(v
     assert process.returncode == 1 and b"connection" in err
 
 
-def modern(*answers: dict[str, Any]) -> Any:
+def make_modern_server(*answers: dict[str, Any]) -> Any:
     """A server of 2026-07-28 that says `answers` to the first request, and leaves after notifications."""
 
     async def handle(ws: Any, request: Any) -> None:
@@ -310,7 +310,7 @@ def modern(*answers: dict[str, Any]) -> Any:
 
 async def test_messages_from_before_the_connection_ended_are_shown() -> None:
     notes = [{"method": "notifications/x", "params": {"n": n}} for n in range(50)]
-    async with running(modern(*notes)) as server:
+    async with running(make_modern_server(*notes)) as server:
         code, out, err = await call(server.url, "--watch", "--json")
         assert code == 1 and "closed the connection" in err
         assert [json.loads(line)["params"]["n"] for line in out.splitlines()] == list(range(50))
@@ -327,7 +327,7 @@ async def test_watching_over_http_ends_when_the_stream_cannot_be_had_again() -> 
         await response.write(b'retry: 1\ndata: {"jsonrpc":"2.0","method":"notifications/x"}\n\n')
         return response
 
-    async with serving(session_server(stream)) as url:
+    async with serving(make_session_server(stream)) as url:
         code, out, err = await call(url, "--watch", "--mcp", "2025-11-25")
         assert code == 1 and out == "notifications/x {}\n" and "connection has ended" in err
 
@@ -350,12 +350,12 @@ async def test_watching_over_http_ends_when_the_stream_cannot_be_had_again() -> 
 async def test_a_server_with_results_of_another_shape_gets_no_traceback(
     args: list[str], result: Any, shown: str
 ) -> None:
-    async with running(modern({"result": result})) as server:
+    async with running(make_modern_server({"result": result})) as server:
         _, out, err = await call(server.url, *args)
         assert shown in out + err and "Traceback" not in err
 
 
-async def shell(line: str) -> tuple[int, str, str]:
+async def run_shell(line: str) -> tuple[int, str, str]:
     """Run a line of the shell in which `$CALL` is the command."""
     process = await asyncio.create_subprocess_exec(
         "bash", "-c", line, cwd=ROOT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
@@ -383,7 +383,7 @@ async def shell(line: str) -> tuple[int, str, str]:
     ],
 )  # fmt: skip
 async def test_a_closed_or_full_or_old_stream_is_no_traceback(line: str, code: int, printed: str) -> None:
-    got, _, err = await shell(line)
+    got, _, err = await run_shell(line)
     assert got == code and printed in err and err.count("\n") == (code if printed else 0), err
 
 

@@ -38,26 +38,26 @@ def run(tmp_path: Path) -> Run:
     return companion
 
 
-def plugin(vault: Path) -> Path:
+def find_plugin_folder(vault: Path) -> Path:
     return vault / ".obsidian" / "plugins" / "vaultbridge"
 
 
-def tree(vault: Path) -> dict[str, bytes]:
+def read_tree(vault: Path) -> dict[str, bytes]:
     return {str(path.relative_to(vault)): path.read_bytes() for path in vault.rglob("*") if path.is_file()}
 
 
-def enabled(vault: Path, names: object) -> Path:
+def write_enabled_plugins(vault: Path, names: object) -> Path:
     file = vault / ".obsidian" / "community-plugins.json"
     file.write_text(names if isinstance(names, str) else json.dumps(names), "utf-8")
     return file
 
 
 def test_install_writes_the_plugin_and_nothing_else(run: Run, vault: Path) -> None:
-    before = tree(vault)
+    before = read_tree(vault)
     done = run("install", vault)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"Installed the companion {vaultbridge.__version__}.\n{SWITCH}"
-    after = tree(vault)
+    after = read_tree(vault)
     written = {name: data for name, data in after.items() if name not in before}
     assert sorted(written) == [f".obsidian/plugins/vaultbridge/{name}" for name in NAMES]
     assert {Path(name).name: data for name, data in written.items()} == plugin_files()
@@ -66,19 +66,19 @@ def test_install_writes_the_plugin_and_nothing_else(run: Run, vault: Path) -> No
 
 def test_install_again_updates_and_keeps_what_is_not_ours(run: Run, vault: Path) -> None:
     run("install", vault)
-    manifest = plugin(vault) / "manifest.json"
+    manifest = find_plugin_folder(vault) / "manifest.json"
     manifest.write_text(json.dumps({"id": "vaultbridge", "version": "0.0.1"}), "utf-8")
-    (plugin(vault) / "data.json").write_text("{}", "utf-8")
+    (find_plugin_folder(vault) / "data.json").write_text("{}", "utf-8")
     assert json.loads(run("status", vault, "--json").stdout)["current"] is False
     assert "install it again" in run("status", vault).stdout
     done = run("install", vault)
     assert done.stdout.startswith(f"Updated the companion from 0.0.1 to {vaultbridge.__version__}.")
-    assert (plugin(vault) / "data.json").read_text("utf-8") == "{}"
-    assert sorted(path.name for path in plugin(vault).iterdir()) == ["data.json", *NAMES]
+    assert (find_plugin_folder(vault) / "data.json").read_text("utf-8") == "{}"
+    assert sorted(path.name for path in find_plugin_folder(vault).iterdir()) == ["data.json", *NAMES]
 
 
 def test_enable_keeps_every_other_plugin(run: Run, vault: Path) -> None:
-    file = enabled(vault, ["dataview", "käse"])
+    file = write_enabled_plugins(vault, ["dataview", "käse"])
     done = run("install", vault, "--enable", "--json")
     version = vaultbridge.__version__
     assert json.loads(done.stdout) == {"installed": True, "version": version, "was": None, "enabled": True}
@@ -89,7 +89,7 @@ def test_enable_keeps_every_other_plugin(run: Run, vault: Path) -> None:
 
 
 def test_without_enable_the_list_stays_as_it_is(run: Run, vault: Path) -> None:
-    file = enabled(vault, '["dataview"]')
+    file = write_enabled_plugins(vault, '["dataview"]')
     assert run("install", vault).stdout.endswith(SWITCH)
     assert file.read_text("utf-8") == '["dataview"]'
 
@@ -102,51 +102,51 @@ def test_enable_makes_the_list_where_there_is_none(run: Run, vault: Path) -> Non
 
 @pytest.mark.parametrize("content", ["", "{}", '["a", 1]', "[", '"vaultbridge"'])
 def test_enable_refuses_a_list_that_is_not_what_obsidian_writes(run: Run, vault: Path, content: str) -> None:
-    file = enabled(vault, content)
+    file = write_enabled_plugins(vault, content)
     done = run("install", vault, "--enable")
     assert done.returncode == 1
     assert "community-plugins.json is not the list of names that Obsidian writes" in done.stderr
-    assert file.read_text("utf-8") == content and not plugin(vault).exists()
+    assert file.read_text("utf-8") == content and not find_plugin_folder(vault).exists()
     assert run("install", vault).returncode == 0
     assert file.read_text("utf-8") == content
 
 
 def test_remove_takes_away_what_install_wrote(run: Run, vault: Path) -> None:
-    before = tree(vault)
-    enabled(vault, ["dataview"])
+    before = read_tree(vault)
+    write_enabled_plugins(vault, ["dataview"])
     run("install", vault, "--enable")
     done = run("remove", vault)
     assert done.stdout == f"Removed the companion {vaultbridge.__version__}.\n"
     listed = (vault / ".obsidian" / "community-plugins.json").read_text("utf-8")
-    assert json.loads(listed) == ["dataview"] and not plugin(vault).exists()
+    assert json.loads(listed) == ["dataview"] and not find_plugin_folder(vault).exists()
     (vault / ".obsidian" / "community-plugins.json").unlink()
-    assert tree(vault) == before
+    assert read_tree(vault) == before
     assert run("remove", vault).stdout == "The companion was not installed.\n"
 
 
 def test_remove_leaves_files_that_are_not_ours(run: Run, vault: Path) -> None:
     run("install", vault)
-    (plugin(vault) / "data.json").write_text("{}", "utf-8")
+    (find_plugin_folder(vault) / "data.json").write_text("{}", "utf-8")
     found = json.loads(run("remove", vault, "--json").stdout)
     assert found == {"removed": True, "was": vaultbridge.__version__, "kept": ["data.json"]}
-    assert [path.name for path in plugin(vault).iterdir()] == ["data.json"]
+    assert [path.name for path in find_plugin_folder(vault).iterdir()] == ["data.json"]
 
 
 @pytest.mark.parametrize("action", ["install", "remove", "status"])
 def test_a_folder_of_another_plugin_is_not_touched(run: Run, vault: Path, action: str) -> None:
-    plugin(vault).mkdir(parents=True)
-    (plugin(vault) / "manifest.json").write_text('{"id": "other", "version": "1"}', "utf-8")
-    before = tree(vault)
+    find_plugin_folder(vault).mkdir(parents=True)
+    (find_plugin_folder(vault) / "manifest.json").write_text('{"id": "other", "version": "1"}', "utf-8")
+    before = read_tree(vault)
     done = run(action, vault)
     assert done.returncode == 1 and "contains another plugin: 'other'" in done.stderr
-    assert tree(vault) == before
+    assert read_tree(vault) == before
 
 
 def test_a_linked_folder_is_not_touched(run: Run, vault: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "workshop"
     elsewhere.mkdir()
-    plugin(vault).parent.mkdir()
-    plugin(vault).symlink_to(elsewhere)
+    find_plugin_folder(vault).parent.mkdir()
+    find_plugin_folder(vault).symlink_to(elsewhere)
     done = run("install", vault)
     assert done.returncode == 1 and "is a link" in done.stderr
     assert list(elsewhere.iterdir()) == []

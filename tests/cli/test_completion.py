@@ -112,7 +112,7 @@ def need_shell(shell: str) -> None:
     pytest.skip(f"needs {shell}")
 
 
-def in_shell(shell: str, script: str, tmp_path: Path) -> list[str]:
+def run_in_shell(shell: str, script: str, tmp_path: Path) -> list[str]:
     environ = add_program(tmp_path)
     done = subprocess.run(
         [shell, "-c", script], env=environ, capture_output=True, text=True, timeout=60, check=False
@@ -189,4 +189,4 @@ def test_no_line_of_bash_is_an_error(line: str, breaks: str) -> None:
 def test_fish_completes(tmp_path: Path) -> None:
     need_shell("fish")
     script = "vaultbridge completion fish | source; complete -C 'vaultbridge read Hom'"
-    assert in_shell("fish", script, tmp_path) == ["Home Page"]
+    assert run_in_shell("fish", script, tmp_path) == ["Home Page"]

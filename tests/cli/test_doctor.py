@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from support.process import without_privileges
+from support.process import drop_privileges
 from support.waiting import BOUND
 from vaultbridge.server.tokens import TokenStore
 
@@ -186,7 +186,7 @@ def test_the_companion_is_looked_at(machine: Machine) -> None:
 
 
 def test_a_vault_that_may_only_be_read(machine: Machine) -> None:
-    machine.prefix = without_privileges()
+    machine.prefix = drop_privileges()
     machine.vault.chmod(0o500)
     try:
         assert machine.findings()["permissions"]["status"] == "warning"

@@ -27,7 +27,7 @@ STAYS = re.compile(r"vaultbridge (serve|stdio|bridge)\b|vaultbridge init$|--watc
 them."""
 
 
-def command_lines() -> list[str]:
+def find_command_lines() -> list[str]:
     found: dict[str, None] = {}
     for document in DOCUMENTS:
         for line in LINE.findall(document.read_text("utf-8")):
@@ -38,7 +38,7 @@ def command_lines() -> list[str]:
     return list(found)
 
 
-LINES = command_lines()
+LINES = find_command_lines()
 
 
 def make_home(home: Path) -> Path:

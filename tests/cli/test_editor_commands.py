@@ -36,7 +36,7 @@ async def server(tmp_path: Path, vault: Path) -> AsyncIterator[Served]:
         yield server
 
 
-def absolute(vault: Path, note: str) -> str:
+def make_absolute(vault: Path, note: str) -> str:
     return os.path.realpath(vault / note)
 
 
@@ -47,8 +47,8 @@ async def test_select_shows_lines_and_columns_to_the_assistant(server: Served, v
         found = await client.next("selection_changed")
         assert found == {
             "text": "one\ntwo 𝄞 [[Nowhere]]",
-            "filePath": absolute(vault, "Plain.md"),
-            "fileUrl": Path(absolute(vault, "Plain.md")).as_uri(),
+            "filePath": make_absolute(vault, "Plain.md"),
+            "fileUrl": Path(make_absolute(vault, "Plain.md")).as_uri(),
             # The clef is one character for the person and two units on the wire.
             "selection": {
                 "start": {"line": 0, "character": 0},
@@ -59,7 +59,7 @@ async def test_select_shows_lines_and_columns_to_the_assistant(server: Served, v
         answer = await server.answer("select", vault, f"{NOTE}:2:2-3:1")
         assert (answer["path"], answer["selection"]["text"]) == (NOTE, "eta\n")
         found = await client.next("selection_changed")
-        assert (found["filePath"], found["text"]) == (absolute(vault, NOTE), "eta\n")
+        assert (found["filePath"], found["text"]) == (make_absolute(vault, NOTE), "eta\n")
         # What the person selected is what the seeds' own methods and the IDE's tools answer too.
         assert await client.request("getCurrentFile") == NOTE
         assert (await client.request("workspace/selection"))["cursor"] == {"line": 2, "character": 0}
@@ -74,9 +74,9 @@ async def test_a_mention_reaches_connected_assistants_and_waits_for_the_next_one
     assert code == 0 and out.startswith("No assistant is connected; one that connects within 10 s")
     async with server.client() as client:
         found = await client.next("at_mentioned")
-        assert found == {"filePath": absolute(vault, NOTE), "lineStart": 0, "lineEnd": 1}
+        assert found == {"filePath": make_absolute(vault, NOTE), "lineStart": 0, "lineEnd": 1}
         assert (await server.answer("mention", vault, "Plain"))["assistants"] == 1
-        assert await client.next("at_mentioned") == {"filePath": absolute(vault, "Plain.md")}
+        assert await client.next("at_mentioned") == {"filePath": make_absolute(vault, "Plain.md")}
     assert "Sent at-mention" in server.log.read_text("utf-8")
 
 
@@ -167,8 +167,8 @@ async def test_doctor_finds_a_healthy_bridge_and_a_dead_one(server: Served, vaul
 # diffs
 
 
-async def proposed(client: Client, vault: Path, name: str, text: str) -> asyncio.Future[dict[str, Any]]:
-    place = absolute(vault, name)
+async def propose(client: Client, vault: Path, name: str, text: str) -> asyncio.Future[dict[str, Any]]:
+    place = make_absolute(vault, name)
     return await client.begin(
         "tools/call",
         name="openDiff",
@@ -181,7 +181,7 @@ async def proposed(client: Client, vault: Path, name: str, text: str) -> asyncio
     )
 
 
-async def decided(client: Client, asked: asyncio.Future[dict[str, Any]]) -> list[str]:
+async def finish_call(client: Client, asked: asyncio.Future[dict[str, Any]]) -> list[str]:
     return [block["text"] for block in (await client.end(asked))["content"]]
 
 
@@ -190,19 +190,19 @@ async def test_diffs_are_listed_shown_accepted_and_rejected_from_a_terminal(
 ) -> None:
     async with server.client() as client, server.editor(proposals=True) as page:
         assert (await server.command("diffs", vault))[1] == "No change is waiting.\n"
-        first = await proposed(client, vault, "Plain.md", "one\n2\nthree\n")
+        first = await propose(client, vault, "Plain.md", "one\n2\nthree\n")
         await page.next("proposalOpened")
-        second = await proposed(client, vault, "New.md", "new\n")
+        second = await propose(client, vault, "New.md", "new\n")
         await page.next("proposalOpened")
         _, out, _ = await server.command("diffs", vault)
         assert out == ("d1  Plain.md  (claude-code: tab Plain.md)\nd2  New.md  (claude-code: tab New.md)\n")
         _, out, _ = await server.command("diffs", vault, "d1")
         assert "-two 𝄞 [[Nowhere]]" in out and "+2" in out
         assert (await server.command("diffs", vault, "d1", "--accept"))[:2] == (0, "Accepted.\n")
-        assert await decided(client, first) == ["FILE_SAVED", "one\n2\nthree\n"]
+        assert await finish_call(client, first) == ["FILE_SAVED", "one\n2\nthree\n"]
         answer = await server.answer("diffs", vault, "d2", "--reject")
         assert answer == {"id": "d2", "accepted": False, "outcome": "rejected", "change": 0}
-        assert await decided(client, second) == ["DIFF_REJECTED", "tab New.md"]
+        assert await finish_call(client, second) == ["DIFF_REJECTED", "tab New.md"]
         code, _, err = await server.command("diffs", vault, "d1", "--accept")
         assert code == 1 and "No diff 'd1' is waiting" in err
         code, _, err = await server.command("diffs", vault, "--accept")
@@ -217,7 +217,7 @@ async def test_a_note_that_changed_since_is_shown_again_before_its_diff_is_accep
     async with server.client() as client, server.editor(proposals=True) as page:
         (vault / "Long.md").write_bytes("".join(f"{n}\r\n" for n in range(20)).encode())
         text = "".join(f"{n}\n" for n in range(20))
-        asked = await proposed(client, vault, "Long.md", text.replace("17\n", "seventeen\n"))
+        asked = await propose(client, vault, "Long.md", text.replace("17\n", "seventeen\n"))
         await page.next("proposalOpened")
         mine = text.replace("2\n", "my own\n", 1)
         (vault / "Long.md").write_bytes(mine.replace("\n", "\r\n").encode())
@@ -235,7 +235,7 @@ async def test_a_note_that_changed_since_is_shown_again_before_its_diff_is_accep
         (vault / "Long.md").write_bytes(mine.replace("\n", "\r\n").encode())
         accepting = asyncio.create_task(server.command(*words[1:]))
         # Claude Code carries its own change over to the note as it is now.
-        assert await decided(client, asked) == ["FILE_SAVED", text.replace("17\n", "seventeen\n")]
+        assert await finish_call(client, asked) == ["FILE_SAVED", text.replace("17\n", "seventeen\n")]
         (vault / "Long.md").write_text(mine.replace("17\n", "seventeen\n"))
         assert (await accepting)[:2] == (0, "Accepted.\n")
 
@@ -243,19 +243,19 @@ async def test_a_note_that_changed_since_is_shown_again_before_its_diff_is_accep
 async def test_an_accepted_change_that_is_not_written_is_no_success(server: Served, vault: Path) -> None:
     """The client does not write over a note that is not the one it read."""
     async with server.client() as client, server.editor(proposals=True) as page:
-        asked = await proposed(client, vault, "Plain.md", "one\n2\nthree\n")
+        asked = await propose(client, vault, "Plain.md", "one\n2\nthree\n")
         await page.next("proposalOpened")
         (vault / "Plain.md").write_text("zero\none\ntwo 𝄞 [[Nowhere]]\nthree\n", "utf-8")
         _, _, err = await server.command("diffs", vault, "d1", "--accept")
         code, out, _ = await server.command(*shlex.split(err.split("`")[1])[1:])
         assert (code, out.count("not written")) == (1, 1)
-        assert (await decided(client, asked))[0] == "FILE_SAVED"
+        assert (await finish_call(client, asked))[0] == "FILE_SAVED"
         assert (await page.next("proposalClosed"))["status"] == "note-changed"
 
 
 async def test_a_note_that_came_or_went_since_is_shown_again_too(server: Served, vault: Path) -> None:
     async with server.client() as client, server.editor(proposals=True) as page:
-        first = await proposed(client, vault, "New.md", "theirs\n")
+        first = await propose(client, vault, "New.md", "theirs\n")
         await page.next("proposalOpened")
         (vault / "New.md").write_text("mine\n")
         code, out, _ = await server.command("diffs", vault, "d1", "--accept", "--json")
@@ -264,16 +264,16 @@ async def test_a_note_that_came_or_went_since_is_shown_again_too(server: Served,
         (vault / "both.txt").write_text("both\n")
         accept = server.answer("diffs", vault, "d1", "--accept", "--text", vault / "both.txt")
         accepting = asyncio.create_task(accept)
-        assert await decided(client, first) == ["FILE_SAVED", "both\n"]
+        assert await finish_call(client, first) == ["FILE_SAVED", "both\n"]
         (vault / "New.md").write_text("both\n")
         assert (await accepting)["accepted"]
-        second = await proposed(client, vault, "Plain.md", "2\n")
+        second = await propose(client, vault, "Plain.md", "2\n")
         await page.next("proposalOpened")
         (vault / "Plain.md").unlink()
         code, _, err = await server.command("diffs", vault, "d2", "--accept")
         assert code == 1 and "--text FILE" in err
         assert (await server.command("diffs", vault, "d2", "--reject"))[:2] == (0, "Rejected.\n")
-        assert await decided(client, second) == ["DIFF_REJECTED", "tab Plain.md"]
+        assert await finish_call(client, second) == ["DIFF_REJECTED", "tab Plain.md"]
 
 
 class Watch:
@@ -322,15 +322,15 @@ async def test_watching_is_a_front_end_that_asks_about_each_diff_once(
     watch = await watches()
     await watch.until("Waiting for changes. Ctrl-C ends.\n")
     async with server.client() as client:
-        first = await proposed(client, vault, "Plain.md", "one\n2\nthree\n")
+        first = await propose(client, vault, "Plain.md", "one\n2\nthree\n")
         assert "+2" in await watch.until("accept d1? [y/N] ")
         watch.type("y\n")
-        assert await decided(client, first) == ["FILE_SAVED", "one\n2\nthree\n"]
+        assert await finish_call(client, first) == ["FILE_SAVED", "one\n2\nthree\n"]
         await watch.until("Accepted.\n")
-        second = await proposed(client, vault, "New.md", "new\n")
+        second = await propose(client, vault, "New.md", "new\n")
         assert "d1" not in await watch.until("accept d2? [y/N] ")
         watch.type("\n")
-        assert await decided(client, second) == ["DIFF_REJECTED", "tab New.md"]
+        assert await finish_call(client, second) == ["DIFF_REJECTED", "tab New.md"]
         await watch.until("Rejected.\n")
     assert await watch.interrupted() == 130
 
@@ -343,7 +343,7 @@ async def test_a_person_who_watches_is_asked_again_about_a_note_that_changed(
     async with server.client() as client:
         text = "".join(f"{n}\n" for n in range(20))
         (vault / "Long.md").write_text(text)
-        asked = await proposed(client, vault, "Long.md", text.replace("17\n", "seventeen\n"))
+        asked = await propose(client, vault, "Long.md", text.replace("17\n", "seventeen\n"))
         await watch.until("accept d1? [y/N] ")
         mine = text.replace("2\n", "my own\n", 1)
         (vault / "Long.md").write_text(mine)
@@ -357,7 +357,7 @@ async def test_a_person_who_watches_is_asked_again_about_a_note_that_changed(
         (vault / "Long.md").write_text(mine)
         await watch.until("accept d1? [y/N] ")
         watch.type("y\n")
-        assert await decided(client, asked) == ["FILE_SAVED", text.replace("17\n", "seventeen\n")]
+        assert await finish_call(client, asked) == ["FILE_SAVED", text.replace("17\n", "seventeen\n")]
         (vault / "Long.md").write_text(mine.replace("17\n", "seventeen\n"))
         await watch.until("Accepted.\n")
 
@@ -365,7 +365,7 @@ async def test_a_person_who_watches_is_asked_again_about_a_note_that_changed(
 async def test_a_watching_program_hears_of_a_changed_note(server: Served, vault: Path, watches: Any) -> None:
     watch = await watches("--json")
     async with server.client() as client, server.editor(proposals=True):
-        asked = await proposed(client, vault, "Plain.md", "one\n2\nthree\n")
+        asked = await propose(client, vault, "Plain.md", "one\n2\nthree\n")
         assert (await watch.event())["event"] == "opened"
         (vault / "Plain.md").write_text("zero\none\ntwo 𝄞 [[Nowhere]]\nthree\n", "utf-8")
         changed = await watch.event()
@@ -374,7 +374,7 @@ async def test_a_watching_program_hears_of_a_changed_note(server: Served, vault:
         assert (file["oldText"][:4], file["newText"]) == ("zero", "zero\none\n2\nthree\n")
         assert not asked.done()
         watch.type("accept d1\n")
-        assert await decided(client, asked) == ["FILE_SAVED", "one\n2\nthree\n"]
+        assert await finish_call(client, asked) == ["FILE_SAVED", "one\n2\nthree\n"]
         (vault / "Plain.md").write_text("zero\none\n2\nthree\n")
         assert (await watch.event())["reason"] == "accepted"
 
@@ -383,33 +383,33 @@ async def test_a_diff_that_waited_before_the_watch_began_is_asked_about_once(
     server: Served, vault: Path, watches: Any
 ) -> None:
     async with server.client() as client, server.editor(proposals=True) as page:
-        asked = await proposed(client, vault, "Plain.md", "x\n")
+        asked = await propose(client, vault, "Plain.md", "x\n")
         await page.next("proposalOpened")
         watch = await watches("--json")
         opened = await watch.event()
         assert (opened["event"], opened["id"]) == ("opened", "d1")
         assert opened["files"][0]["newText"] == "x\n"
         watch.type("accept d1\n")
-        assert await decided(client, asked) == ["FILE_SAVED", "x\n"]
+        assert await finish_call(client, asked) == ["FILE_SAVED", "x\n"]
         assert await watch.event() == {"event": "closed", "id": "d1", "reason": "accepted"}
 
 
 async def test_a_program_decides_by_id_in_any_order(server: Served, vault: Path, watches: Any) -> None:
     async with server.client() as client, server.editor(proposals=True):
         watch = await watches("--json")
-        first = await proposed(client, vault, "One.md", "1\n")
+        first = await propose(client, vault, "One.md", "1\n")
         assert (await watch.event())["id"] == "d1"
-        second = await proposed(client, vault, "Two.md", "2\n")
+        second = await propose(client, vault, "Two.md", "2\n")
         assert (await watch.event())["id"] == "d2"
         watch.type("nonsense\naccept d9\naccept d2\n")
-        assert await decided(client, second) == ["FILE_SAVED", "2\n"]
+        assert await finish_call(client, second) == ["FILE_SAVED", "2\n"]
         problems = [await watch.event(), await watch.event()]
         assert [problem["event"] for problem in problems] == ["problem", "problem"]
         assert "accept ID" in problems[0]["message"] and "d9" in problems[1]["message"]
         assert (await watch.event())["reason"] == "accepted"
         assert not first.done()
         watch.type("reject d1\n")
-        assert await decided(client, first) == ["DIFF_REJECTED", "tab One.md"]
+        assert await finish_call(client, first) == ["DIFF_REJECTED", "tab One.md"]
 
 
 async def test_an_answer_meant_for_a_withdrawn_diff_decides_nothing_else(
@@ -419,17 +419,17 @@ async def test_an_answer_meant_for_a_withdrawn_diff_decides_nothing_else(
     watch = await watches()
     await watch.until("Ctrl-C ends.\n")
     async with server.client() as client:
-        first = await proposed(client, vault, "One.md", "1\n")
+        first = await propose(client, vault, "One.md", "1\n")
         await watch.until("accept d1? [y/N] ")
         assert await client.tool("close_tab", tab_name="tab One.md") == ["TAB_CLOSED"]
-        assert await decided(client, first) == ["DIFF_REJECTED", "tab One.md"]
+        assert await finish_call(client, first) == ["DIFF_REJECTED", "tab One.md"]
         await watch.until("press Enter to continue ")
-        second = await proposed(client, vault, "Two.md", "2\n")
+        second = await propose(client, vault, "Two.md", "2\n")
         watch.type("y\n")
         await watch.until("accept d2? [y/N] ")
         assert not second.done()
         watch.type("yes\n")
-        assert await decided(client, second) == ["FILE_SAVED", "2\n"]
+        assert await finish_call(client, second) == ["FILE_SAVED", "2\n"]
 
 
 async def test_a_watch_whose_input_has_ended_still_shows_and_never_decides(
@@ -441,7 +441,7 @@ async def test_a_watch_whose_input_has_ended_still_shows_and_never_decides(
     async with server.client() as client:
         while True:
             # The watch joins when it joins; before that nobody can show a diff.
-            asked = await proposed(client, vault, "One.md", "1\n")
+            asked = await propose(client, vault, "One.md", "1\n")
             done, _ = await asyncio.wait(
                 {asked, event := asyncio.ensure_future(watch.event())}, return_when=asyncio.FIRST_COMPLETED
             )
@@ -450,7 +450,7 @@ async def test_a_watch_whose_input_has_ended_still_shows_and_never_decides(
             event.cancel()
         assert event.result()["event"] == "opened" and not asked.done()
         assert (await server.command("diffs", vault, event.result()["id"], "--accept"))[1] == "Accepted.\n"
-        assert await decided(client, asked) == ["FILE_SAVED", "1\n"]
+        assert await finish_call(client, asked) == ["FILE_SAVED", "1\n"]
 
 
 async def test_a_watch_ends_when_the_bridge_does(server: Served, vault: Path, watches: Any) -> None:

@@ -149,7 +149,7 @@ LINES: dict[str, tuple[str, ...]] = {
 }
 
 
-def line(place: Place, command: str) -> list[str]:
+def fill_line(place: Place, command: str) -> list[str]:
     return [str(place.vault) if word == "V" else word for word in LINES[command]]
 
 
@@ -160,7 +160,7 @@ def test_every_command_is_attacked() -> None:
 @pytest.mark.parametrize("command", ["search", "stdio", "bridge", "call", "token", "serve"])
 def test_a_closed_output_is_reported_before_anything_is_done(place: Place, command: str) -> None:
     """`main` checks it for every command alike; these have each their own way of writing."""
-    done = place.run(*line(place, command), shell=">&-")
+    done = place.run(*fill_line(place, command), shell=">&-")
     check_error(done)
     if command == "serve":  # It is given a port that it must refuse, which is even earlier.
         assert done.returncode == 2 and b"0 to 65535" in done.stderr
@@ -179,19 +179,19 @@ STREAMS = ("2>&- <&-", ">/dev/full 2>/dev/full", ">&- 2>&- <&-")
     ],
 )
 def test_streams_that_are_closed_or_full_end_in_no_traceback(place: Place, command: str, shell: str) -> None:
-    check_error(place.run(*line(place, command), shell=shell))
+    check_error(place.run(*fill_line(place, command), shell=shell))
 
 
 @pytest.mark.parametrize("command", ["export", "search", "read", "--help", "--version"])
 def test_a_reader_that_goes_is_no_failure(place: Place, command: str) -> None:
-    words = line(place, command) if command in LINES else [command]
+    words = fill_line(place, command) if command in LINES else [command]
     done = place.run(*words, shell="| true")
     assert done.returncode == 0 and b"Traceback" not in done.stderr and b"Exception" not in done.stderr
 
 
 @pytest.mark.parametrize("command", ["export", "search", "read", "--help", "--version"])
 def test_a_full_disk_is_an_error(place: Place, command: str) -> None:
-    words = line(place, command) if command in LINES else [command]
+    words = fill_line(place, command) if command in LINES else [command]
     done = place.run(*words, shell=">/dev/full")
     assert done.returncode == 1 and done.stderr.endswith(b"No space left on device.\n")
 
@@ -199,7 +199,7 @@ def test_a_full_disk_is_an_error(place: Place, command: str) -> None:
 @pytest.mark.parametrize("command", LINES)
 def test_an_argument_that_is_no_text_is_wrong_usage(place: Place, command: str) -> None:
     """As the interpreter hands it over, and once by a real process."""
-    words = line(place, command)
+    words = fill_line(place, command)
     done = place.run(*words, b"a\xff") if command == "search" else place.call(*words, "a\udcff")
     assert done.returncode == 2 and b"is not UTF-8 text: 'a\\udcff'" in done.stderr
     check_error(done)
@@ -402,7 +402,11 @@ def test_any_value_of_any_option_is_answered_in_json(place: Place, command: str,
     """Nothing but JSON on standard output, and an error that says what would be right."""
     action = data.draw(st.sampled_from(list_options(command)))
     option = action.option_strings[-1]
-    words = [*line(place, command), option if action.nargs == 0 else f"{option}={data.draw(WORDS)}", "--json"]
+    words = [
+        *fill_line(place, command),
+        option if action.nargs == 0 else f"{option}={data.draw(WORDS)}",
+        "--json",
+    ]
     done = place.call(*words)
     check_attack(done, words)
     answers = [json.loads(row) for row in done.stdout.splitlines()]

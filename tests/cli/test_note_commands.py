@@ -56,14 +56,14 @@ def run(vault: Path, tmp_path: Path) -> Run:
     return command
 
 
-def lines(done: subprocess.CompletedProcess[str]) -> list[str]:
+def read_lines(done: subprocess.CompletedProcess[str]) -> list[str]:
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
 
 def test_new_creates_from_text_template_and_properties(run: Run, vault: Path) -> None:
     done = run("new", "Read/Deep Book", "More", "text", "--template", "Templates/Book", "--set", "pages=300")
-    assert lines(done)[0] == "+ Read/Deep Book.md"
+    assert read_lines(done)[0] == "+ Read/Deep Book.md"
     note = parse((vault / "Read" / "Deep Book.md").read_text("utf-8"))
     assert note.properties is not None
     assert note.properties.values == {"kind": "book", "pages": 300}
@@ -76,9 +76,9 @@ def test_new_creates_from_text_template_and_properties(run: Run, vault: Path) ->
 
 
 def test_append_adds_where_the_place_says(run: Run, vault: Path) -> None:
-    lines(run("append", "Inbox#Today", "- [ ] second"))
-    lines(run("append", "Inbox#Later", "--create", "-", stdin="- [ ] third\n"))
-    lines(run("append", "Inbox", "--first", "at", "the", "top"))
+    read_lines(run("append", "Inbox#Today", "- [ ] second"))
+    read_lines(run("append", "Inbox#Later", "--create", "-", stdin="- [ ] third\n"))
+    read_lines(run("append", "Inbox", "--first", "at", "the", "top"))
     text = (vault / "Inbox.md").read_text("utf-8")
     assert text.startswith("at the top\n")
     assert text.index("- [ ] second") < text.index("## Later") < text.index("- [ ] third")
@@ -92,18 +92,18 @@ def test_append_adds_where_the_place_says(run: Run, vault: Path) -> None:
 def test_a_change_can_be_seen_before_and_taken_back_after(run: Run, vault: Path) -> None:
     before = (vault / "Inbox.md").read_bytes()
     shown = run("append", "Inbox", "more", "--dry-run")
-    assert "+more" in lines(shown) and (vault / "Inbox.md").read_bytes() == before
-    lines(run("append", "Inbox", "more"))
+    assert "+more" in read_lines(shown) and (vault / "Inbox.md").read_bytes() == before
+    read_lines(run("append", "Inbox", "more"))
     after = (vault / "Inbox.md").read_bytes()
-    preview = lines(run("undo", "--dry-run"))
+    preview = read_lines(run("undo", "--dry-run"))
     assert "-more" in preview and "Nothing was written (--dry-run)." in preview
     assert (vault / "Inbox.md").read_bytes() == after
-    lines(run("undo"))
+    read_lines(run("undo"))
     assert (vault / "Inbox.md").read_bytes() == before
 
 
 def test_an_undo_that_would_be_refused_is_refused_in_a_dry_run(run: Run, vault: Path) -> None:
-    lines(run("append", "Inbox", "more"))
+    read_lines(run("append", "Inbox", "more"))
     (vault / "Inbox.md").write_text("changed by another program\n", "utf-8")
     refused = run("undo", "--dry-run")
     assert refused.returncode == 1 and "has changed since" in refused.stderr
@@ -119,10 +119,10 @@ def test_daily_creates_reads_and_names_the_note(run: Run, vault: Path) -> None:
     run = partial(run, TZ=f"NOON{west:+d}")
     missing = run("daily")
     assert missing.returncode == 1 and "add text, and it is created" in missing.stderr
-    lines(run("daily", "- [ ] water the plants"))
+    read_lines(run("daily", "- [ ] water the plants"))
     assert (vault / name).read_text("utf-8").rstrip("\n") == "- [ ] water the plants"
-    assert lines(run("daily")) == ["- [ ] water the plants"]
-    assert lines(run("daily", "--path")) == [name]
+    assert read_lines(run("daily")) == ["- [ ] water the plants"]
+    assert read_lines(run("daily", "--path")) == [name]
     answer = json.loads(run("daily", "--date", "2020-02-29", "--path", "--json").stdout)
     assert answer == {"path": "2020-02-29.md", "exists": False}
     wrong = run("daily", "--date", "someday")
@@ -130,7 +130,9 @@ def test_daily_creates_reads_and_names_the_note(run: Run, vault: Path) -> None:
 
 
 def test_set_sets_and_removes_properties(run: Run, vault: Path) -> None:
-    lines(run("set", "Plan", "status=active", "zip=01234", "rating=4", 'list=["a","b"]', "--remove", "tags"))
+    read_lines(
+        run("set", "Plan", "status=active", "zip=01234", "rating=4", 'list=["a","b"]', "--remove", "tags")
+    )
     note = parse((vault / "Work" / "Plan.md").read_text("utf-8"))
     assert note.properties is not None
     assert note.properties.values == {"status": "active", "zip": "01234", "rating": 4, "list": ["a", "b"]}
@@ -161,15 +163,15 @@ def test_programs_get_every_task_and_people_a_count(run: Run, vault: Path) -> No
     shown = run("tasks")
     assert shown.stdout.count("[ ]") == 200
     assert shown.stderr == "200 of 302 tasks\n"
-    assert len(lines(run("tasks", "--json"))) == 302
-    assert len(lines(run("tasks", "--json", "--limit", "3"))) == 3
+    assert len(read_lines(run("tasks", "--json"))) == 302
+    assert len(read_lines(run("tasks", "--json", "--limit", "3"))) == 3
     refused = run("tasks", "--limit", "-1", "--text", "more")
     assert (refused.returncode, refused.stdout) == (2, "") and "--limit is at least 0" in refused.stderr
 
 
 def test_tasks_are_listed_and_ticked(run: Run, vault: Path) -> None:
     listed = run("tasks")
-    assert lines(listed) == [
+    assert read_lines(listed) == [
         "Work/Plan.md",
         "    5 [ ] write #urgent 📅 2026-01-02",
         "",
@@ -177,11 +179,11 @@ def test_tasks_are_listed_and_ticked(run: Run, vault: Path) -> None:
         "    5 [ ] first",
     ]
     assert listed.stderr == "2 tasks\n"
-    assert "    6 [x] done" in lines(run("tasks", "Inbox", "--status", "done"))
-    assert [json.loads(row)["line"] for row in lines(run("tasks", "Work/", "--json"))] == [5]
-    lines(run("tasks", "--tick", "Inbox:5"))
-    lines(run("tasks", "--tick", "Plan", "write"))
-    lines(run("tasks", "--untick", "Inbox", "--text", "done"))
+    assert "    6 [x] done" in read_lines(run("tasks", "Inbox", "--status", "done"))
+    assert [json.loads(row)["line"] for row in read_lines(run("tasks", "Work/", "--json"))] == [5]
+    read_lines(run("tasks", "--tick", "Inbox:5"))
+    read_lines(run("tasks", "--tick", "Plan", "write"))
+    read_lines(run("tasks", "--untick", "Inbox", "--text", "done"))
     assert (vault / "Inbox.md").read_text("utf-8").endswith("- [x] first\n- [ ] done\n")
     assert "- [x] write" in (vault / "Work" / "Plan.md").read_text("utf-8")
     assert run("tasks", "--tick", "Inbox").returncode == 2
@@ -190,11 +192,11 @@ def test_tasks_are_listed_and_ticked(run: Run, vault: Path) -> None:
 
 
 def test_tags_and_properties_are_listed(run: Run) -> None:
-    assert sorted(lines(run("tags"))) == ["1  #urgent", "1  #work"]
-    assert lines(run("tags", "#work")) == ["Work/Plan.md"]
-    assert lines(run("properties", "Plan")) == ["status: idle", 'tags: ["work"]']
-    assert lines(run("properties", "--name", "status")) == ["Work/Plan.md: idle"]
-    assert {json.loads(row)["name"] for row in lines(run("properties", "--json"))} >= {
+    assert sorted(read_lines(run("tags"))) == ["1  #urgent", "1  #work"]
+    assert read_lines(run("tags", "#work")) == ["Work/Plan.md"]
+    assert read_lines(run("properties", "Plan")) == ["status: idle", 'tags: ["work"]']
+    assert read_lines(run("properties", "--name", "status")) == ["Work/Plan.md: idle"]
+    assert {json.loads(row)["name"] for row in read_lines(run("properties", "--json"))} >= {
         "status",
         "tags",
         "kind",
@@ -202,24 +204,24 @@ def test_tags_and_properties_are_listed(run: Run) -> None:
 
 
 def test_a_base_is_a_table(run: Run) -> None:
-    table = lines(run("base", "All"))
+    table = read_lines(run("base", "All"))
     assert table[0].split() == ["file", "name", "status"]
     assert ["Plan.md", "idle"] in [row.split() for row in table]
-    assert lines(run("base", "All", "--views")) == ["Every", "Other"]
+    assert read_lines(run("base", "All", "--views")) == ["Every", "Other"]
     answer = json.loads(run("base", "All", "Every", "--json").stdout)
     assert answer["view"] == "Every" and len(answer["rows"]) == answer["total"]
     assert run("base", "All", "Missing").returncode == 1
 
 
 def test_read_takes_every_place(run: Run) -> None:
-    assert lines(run("read", "Inbox:5-6")) == ["- [ ] first", "- [x] done"]
-    assert lines(run("read", "Inbox:5")) == ["- [ ] first"]
-    assert lines(run("read", "Inbox#Today"))[0] == "## Today"
-    assert lines(run("read", "Plan", "--lines", "-2")) == ["---", "status: idle"]
+    assert read_lines(run("read", "Inbox:5-6")) == ["- [ ] first", "- [x] done"]
+    assert read_lines(run("read", "Inbox:5")) == ["- [ ] first"]
+    assert read_lines(run("read", "Inbox#Today"))[0] == "## Today"
+    assert read_lines(run("read", "Plan", "--lines", "-2")) == ["---", "status: idle"]
 
 
 def test_open_hands_the_address_to_the_system(run: Run, vault: Path, tmp_path: Path) -> None:
-    assert lines(run("open", "Inbox#Today", "--print")) == [
+    assert read_lines(run("open", "Inbox#Today", "--print")) == [
         "obsidian://open?vault=Notes&file=Inbox.md%23Today"
     ]
     missing = run("open", "Nothing", "--print")
@@ -228,9 +230,9 @@ def test_open_hands_the_address_to_the_system(run: Run, vault: Path, tmp_path: P
 
 def test_export_takes_the_format_from_the_name(run: Run, tmp_path: Path) -> None:
     for name, first in (("a.csv", "path,"), ("a.graphml", "<?xml"), ("a.jsonl", "{"), ("a", "{")):
-        lines(run("export", "-o", str(tmp_path / name)))
+        read_lines(run("export", "-o", str(tmp_path / name)))
         assert (tmp_path / name).read_text("utf-8").startswith(first)
-    lines(run("export", "--format", "csv", "-o", str(tmp_path / "b.jsonl")))
+    read_lines(run("export", "--format", "csv", "-o", str(tmp_path / "b.jsonl")))
     rows = list(csv.DictReader(io.StringIO((tmp_path / "b.jsonl").read_text("utf-8"))))
     assert {row["path"] for row in rows} >= {"Inbox.md", "Work/Plan.md"}
 

@@ -22,19 +22,19 @@ ONCE = re.compile(r"(http://127\.0\.0\.1:\d+)/#code=([\w-]+)")
 LINK = re.compile(r"http://127\.0\.0\.1:\d+/#token=[0-9a-f-]{36}")
 
 
-def environment(home: Path) -> dict[str, str]:
+def make_environ(home: Path) -> dict[str, str]:
     mine = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "XDG_CONFIG_HOME": str(home / "config")}
     return {**os.environ, **mine}
 
 
-def vaultbridge(home: Path, *args: str) -> subprocess.CompletedProcess[str]:
+def run_vaultbridge(home: Path, *args: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "vaultbridge", *args]
     return subprocess.run(
-        command, env=environment(home), capture_output=True, text=True, timeout=BOUND, check=False
+        command, env=make_environ(home), capture_output=True, text=True, timeout=BOUND, check=False
     )
 
 
-def new_vault(home: Path) -> str:
+def make_vault(home: Path) -> str:
     return str(write_vault(home / "Vault", {"A.md": "a\n"}))
 
 
@@ -44,7 +44,7 @@ def serving(
 ) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "vaultbridge", "serve", vault, "--port", "0", *args]
     process = subprocess.Popen(
-        command, env={**environment(home), **environ}, stdout=stdout, stderr=subprocess.PIPE, text=True
+        command, env={**make_environ(home), **environ}, stdout=stdout, stderr=subprocess.PIPE, text=True
     )
     try:
         yield process
@@ -54,23 +54,23 @@ def serving(
 
 
 def test_it_prints_the_link_of_the_running_bridge(tmp_path: Path) -> None:
-    vault = new_vault(tmp_path)
+    vault = make_vault(tmp_path)
     with serving(tmp_path, vault, "--json") as process:
         assert process.stdout is not None
         event = json.loads(process.stdout.readline())
         assert "token" not in json.dumps(event)
-        plain = vaultbridge(tmp_path, "page", vault)
+        plain = run_vaultbridge(tmp_path, "page", vault)
         assert LINK.fullmatch(plain.stdout.strip()) and plain.returncode == 0
         assert plain.stdout.startswith(event["url"] + "/#")
-        opened = vaultbridge(tmp_path, "page", vault, "--json")
+        opened = run_vaultbridge(tmp_path, "page", vault, "--json")
         assert json.loads(opened.stdout) == {"page": plain.stdout.strip()}
-    after = vaultbridge(tmp_path, "page", vault)
+    after = run_vaultbridge(tmp_path, "page", vault)
     assert after.returncode == 1
     assert "No bridge is running" in after.stderr and not after.stdout
 
 
 def test_serve_writes_no_token_where_it_could_be_kept(tmp_path: Path) -> None:
-    vault = new_vault(tmp_path)
+    vault = make_vault(tmp_path)
     with serving(tmp_path, vault) as process:
         assert process.stdout is not None
         lines = []
@@ -82,7 +82,7 @@ def test_serve_writes_no_token_where_it_could_be_kept(tmp_path: Path) -> None:
 
 def test_serve_prints_a_link_that_works_once_where_it_is_wanted(tmp_path: Path) -> None:
     """As `make run` asks for it. The commands work as they are printed, without the program on PATH."""
-    vault = new_vault(tmp_path)
+    vault = make_vault(tmp_path)
     with serving(tmp_path, vault, "--link") as process:
         assert process.stdout is not None
         lines = []
@@ -119,7 +119,7 @@ def redeem(url: str, code: str) -> int:
 
 def test_open_gives_the_browser_a_link_that_works_once(tmp_path: Path) -> None:
     """Other users of the machine see a browser's arguments, so the token is not among them."""
-    vault = new_vault(tmp_path)
+    vault = make_vault(tmp_path)
     opened = tmp_path / "opened"
     os.mkfifo(opened)
     browser = tmp_path / "browser"
@@ -132,7 +132,7 @@ def test_open_gives_the_browser_a_link_that_works_once(tmp_path: Path) -> None:
         assert process.stdout is not None
         process.stdout.readline()
         command = [sys.executable, "-m", "vaultbridge", "page", vault, "--open"]
-        with subprocess.Popen(command, env={**environment(tmp_path), "BROWSER": f"{browser} %s"}) as again:
+        with subprocess.Popen(command, env={**make_environ(tmp_path), "BROWSER": f"{browser} %s"}) as again:
             second = opened.read_text("utf-8")
             assert again.wait(BOUND) == 0
         found = ONCE.fullmatch(second.strip())
@@ -140,7 +140,7 @@ def test_open_gives_the_browser_a_link_that_works_once(tmp_path: Path) -> None:
 
 
 def test_serve_gives_a_person_at_a_terminal_the_link(tmp_path: Path) -> None:
-    vault = new_vault(tmp_path)
+    vault = make_vault(tmp_path)
     ours, theirs = pty.openpty()
     with serving(tmp_path, vault, stdout=theirs), os.fdopen(ours, "r", encoding="utf-8") as screen:
         os.close(theirs)

@@ -26,7 +26,7 @@ def certificate(tmp_path: Path) -> tuple[str, str]:
     return str(file), str(key)
 
 
-async def commands_work(server: Served, vault: Path, link: str) -> None:
+async def check_commands(server: Served, vault: Path, link: str) -> None:
     assert (await server.answer("select", vault, "Plain:1-2"))["path"] == "Plain.md"
     assert (await server.answer("mention", vault, "Plain"))["path"] == "Plain.md"
     assert (await server.command("diffs", vault))[:2] == (0, "No change is waiting.\n")
@@ -54,7 +54,7 @@ async def test_commands_find_a_bridge_with_tls_and_trust_its_own_certificate(
         (notice,) = server.announced["notices"]
         assert "no lock file is written" in notice
         assert f"note: {notice}\n" in server.log.read_text("utf-8")
-        await commands_work(server, vault, server.announced["url"])
+        await check_commands(server, vault, server.announced["url"])
 
 
 async def test_the_token_is_not_sent_to_another_certificate(
@@ -116,7 +116,7 @@ async def test_no_lock_is_written_for_another_loopback_address(tmp_path: Path, v
         (first,) = (one for one in map(json.loads, out.splitlines()) if one["area"] == "Bridge")
         assert (first["name"], first["status"]) == ("address", "warning")
         assert f"http://[::1]:{server.port}" in first["found"]
-        await commands_work(server, vault, server.announced["url"])
+        await check_commands(server, vault, server.announced["url"])
     async with served(tmp_path / "quiet", vault, "--host", "::1", "--no-ide") as server:
         assert server.announced["notices"] == [], "nobody asked for a lock"
 

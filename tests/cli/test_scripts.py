@@ -29,7 +29,7 @@ ALPHABETS = (
 )  # fmt: skip
 
 
-def word_of(alphabets: tuple[str, ...], rng: random.Random) -> str:
+def draw_word(alphabets: tuple[str, ...], rng: random.Random) -> str:
     """Letters of each alphabet, perhaps with a mark of direction among them."""
     drawn = "".join("".join(rng.choices(letters, k=rng.randint(3, 5))) for letters in alphabets)
     # Marks alone name nothing: a letter of the first alphabet begins the word.
@@ -53,7 +53,7 @@ def test_a_note_of_any_script_is_found_read_linked_edited_and_renamed(tmp_path: 
     """The file is named in one normal form and asked for in either; the text holds the word in the same.
     Every alphabet and every environment has its turn, which costs seven processes."""
     environ, alphabets, rng = ENVIRONS[turn], ALPHABETS[turn :: len(ENVIRONS)], random.Random(turn)
-    name, word = word_of(alphabets[:2], rng), word_of(alphabets[2:], rng)
+    name, word = draw_word(alphabets[:2], rng), draw_word(alphabets[2:], rng)
     kept, form = turn % 2 == 0, ("NFC", "NFD")[turn // 2 % 2]
 
     def written(text: str) -> str:

@@ -22,7 +22,7 @@ from vaultbridge.cli.setup.completion import find_parser
 from vaultbridge.server.config.model import Config, ServerConfig, VaultConfig
 
 
-def environment(folder: Path) -> dict[str, str]:
+def make_environ(folder: Path) -> dict[str, str]:
     return {
         **os.environ,
         "HOME": str(folder / "home"),
@@ -34,14 +34,14 @@ def environment(folder: Path) -> dict[str, str]:
 VAULT = {"Hello.md": "some text\n"}
 
 
-async def started(vault: Path, *arguments: str) -> asyncio.subprocess.Process:
+async def start_serve(vault: Path, *arguments: str) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
         *COMMAND, "serve", str(vault), *arguments,
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=environment(vault.parent),
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=make_environ(vault.parent),
     )  # fmt: skip
 
 
-async def ended(process: asyncio.subprocess.Process) -> tuple[int, str, str]:
+async def wait_for_end(process: asyncio.subprocess.Process) -> tuple[int, str, str]:
     out, err = await asyncio.wait_for(process.communicate(), BOUND)
     assert process.returncode is not None
     return process.returncode, out.decode(), err.decode()
@@ -49,7 +49,7 @@ async def ended(process: asyncio.subprocess.Process) -> tuple[int, str, str]:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_a_signal_ends_it_cleanly(vault: Path, number: signal.Signals) -> None:
-    process = await started(vault, "--port", "0", "--json")
+    process = await start_serve(vault, "--port", "0", "--json")
     assert process.stdout is not None
     line = json.loads(await asyncio.wait_for(process.stdout.readline(), BOUND))
     lock = vault.parent / "home" / ".claude" / "ide" / f"{line['port']}.lock"
@@ -58,7 +58,7 @@ async def test_a_signal_ends_it_cleanly(vault: Path, number: signal.Signals) -> 
     assert line["pid"] == process.pid
     assert line["bridge"] == f"http://127.0.0.1:{line['port']}/bridge/v1"
     process.send_signal(number)
-    code, _, err = await ended(process)
+    code, _, err = await wait_for_end(process)
     assert code == 0, err
     assert not lock.exists()
     assert "Traceback" not in err
@@ -66,7 +66,7 @@ async def test_a_signal_ends_it_cleanly(vault: Path, number: signal.Signals) -> 
 
 async def test_what_is_not_http_leaves_nothing_of_it_in_the_log(vault: Path) -> None:
     """A secret may stand in a header that cannot be read."""
-    process = await started(vault, "--port", "0", "--json")
+    process = await start_serve(vault, "--port", "0", "--json")
     assert process.stdout is not None
     port = json.loads(await asyncio.wait_for(process.stdout.readline(), BOUND))["port"]
     for data in (
@@ -90,7 +90,7 @@ async def test_what_is_not_http_leaves_nothing_of_it_in_the_log(vault: Path) -> 
         writer.close()
         await writer.wait_closed()
     process.send_signal(signal.SIGTERM)
-    code, _, err = await ended(process)
+    code, _, err = await wait_for_end(process)
     assert code == 0
     assert "s3cret" not in err
     assert "Traceback" not in err
@@ -106,17 +106,17 @@ async def read_greeting(process: asyncio.subprocess.Process) -> str:
 
 
 async def test_the_output_shows_the_token_where_one_is_needed(vault: Path) -> None:
-    process = await started(vault, "--port", "0", "--require-token")
+    process = await start_serve(vault, "--port", "0", "--require-token")
     text = await read_greeting(process)
     assert '/mcp --header "Authorization: Bearer TOKEN"' in text
     assert '-H "Authorization: Bearer TOKEN" http' in text
     assert "token make NAME" in text
     process.send_signal(signal.SIGTERM)
-    assert (await ended(process))[0] == 0
+    assert (await wait_for_end(process))[0] == 0
 
 
 async def test_the_output_says_how_to_connect_each_assistant(vault: Path) -> None:
-    process = await started(vault, "--port", "0")
+    process = await start_serve(vault, "--port", "0")
     text = await read_greeting(process)
     assert "TOKEN" not in text
     for word in (
@@ -129,7 +129,7 @@ async def test_the_output_says_how_to_connect_each_assistant(vault: Path) -> Non
     ):
         assert word in text
     process.send_signal(signal.SIGTERM)
-    assert (await ended(process))[0] == 0
+    assert (await wait_for_end(process))[0] == 0
 
 
 async def test_a_killed_server_leaves_nothing_that_hinders_the_next(vault: Path) -> None:
@@ -146,8 +146,8 @@ async def test_a_port_in_use_is_reported(vault: Path, tmp_path: Path) -> None:
     other = tmp_path / "Other"
     other.mkdir()
     async with serving(vault) as (port, _):
-        process = await started(other, "--port", str(port))
-        code, _, err = await ended(process)
+        process = await start_serve(other, "--port", str(port))
+        code, _, err = await wait_for_end(process)
         assert code == 1
         assert "No port could be opened" in err
         assert "Traceback" not in err
@@ -170,8 +170,8 @@ async def test_a_port_in_use_is_reported(vault: Path, tmp_path: Path) -> None:
 async def test_what_cannot_be_served_is_reported_before_anything_is_opened(
     vault: Path, arguments: list[str], code: int, says: str
 ) -> None:
-    process = await started(vault, *arguments)
-    found, out, err = await ended(process)
+    process = await start_serve(vault, *arguments)
+    found, out, err = await wait_for_end(process)
     assert (found, out) == (code, "")
     assert says in err
     assert "Traceback" not in err
@@ -181,7 +181,7 @@ async def test_an_error_in_the_configuration_is_reported_with_its_line(vault: Pa
     file = vault.parent / "config" / "config.toml"
     file.parent.mkdir()
     file.write_text("[server]\nprot = 1\n")
-    code, _, err = await ended(await started(vault))
+    code, _, err = await wait_for_end(await start_serve(vault))
     assert code == 1
     assert "config.toml, line 2: server.prot is not a known key. Did you mean port?" in err
 
@@ -201,19 +201,19 @@ async def test_what_a_plugin_prints_is_not_among_the_lines_for_a_program(vault: 
     tools = vault.parent / "config" / "tools"
     tools.mkdir(parents=True)
     (tools / "loud.py").write_text(LOUD)
-    process = await started(vault, "--port", "0", "--json")
+    process = await start_serve(vault, "--port", "0", "--json")
     assert process.stdout is not None
     bridge = json.loads(await asyncio.wait_for(process.stdout.readline(), BOUND))["bridge"]
     url = f"{bridge}/tools/noise/call"
     async with aiohttp.ClientSession() as http, http.post(url, json={"arguments": {}}) as response:
         assert (await response.json())["content"][0]["text"] == "quiet"
     process.send_signal(signal.SIGTERM)
-    _, out, err = await ended(process)
+    _, out, err = await wait_for_end(process)
     assert out == ""
     assert "printed by a plugin" in err
 
 
-def parsed(*argv: str) -> argparse.Namespace:
+def parse_arguments(*argv: str) -> argparse.Namespace:
     return find_parser("serve").parse_args(argv)
 
 
@@ -221,7 +221,9 @@ def test_the_command_line_overrides_the_file() -> None:
     written = Config(
         vaults=(VaultConfig(path="a", read_only=True),), server=ServerConfig(port=1, hosts=("one",))
     )
-    args = parsed("a", "b", "--port", "2", "--allow-host", "two", "--read-only", "--deny", "x", "--no-ide")
+    args = parse_arguments(
+        "a", "b", "--port", "2", "--allow-host", "two", "--read-only", "--deny", "x", "--no-ide"
+    )
     config = serve.apply_arguments(written, args)
     assert config.vaults == (VaultConfig(path="a", read_only=True), VaultConfig(path="b"))
     assert config.server.port == 2
@@ -229,7 +231,7 @@ def test_the_command_line_overrides_the_file() -> None:
     assert config.scope.read_only
     assert config.scope.deny == ("x",)
     assert not config.ide.enabled
-    assert serve.apply_arguments(written, parsed()) == written
+    assert serve.apply_arguments(written, parse_arguments()) == written
 
 
 @pytest.mark.parametrize("by_command_line", [True, False])
@@ -244,7 +246,7 @@ async def test_the_settings_of_a_vault_apply_however_it_is_named(
     process = await asyncio.create_subprocess_exec(
         *COMMAND, "serve", *([str(vault)] if by_command_line else []), "--port", "0", "--json",
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        env={**environment(vault.parent), "VAULTBRIDGE_VAULT": named},
+        env={**make_environ(vault.parent), "VAULTBRIDGE_VAULT": named},
     )  # fmt: skip
     try:
         assert process.stdout is not None
@@ -253,6 +255,6 @@ async def test_the_settings_of_a_vault_apply_however_it_is_named(
             names = {tool["name"] for tool in (await response.json())["tools"]}
     finally:
         process.terminate()
-        await ended(process)
+        await wait_for_end(process)
     assert "read_note" in names
     assert "create_note" not in names

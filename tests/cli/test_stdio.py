@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from support.process import ROOT, environment
-from support.vault import command, isolated_environ, small_vault
+from support.process import ROOT, make_process_environ
+from support.vault import make_command, make_isolated_environ, make_small_vault
 from vaultbridge.cli.stdio import HELP, WrongUsage, parse_arguments
 
 
 def run(base: Path, *args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    env = {**environment(), **isolated_environ(base)}
+    env = {**make_process_environ(), **make_isolated_environ(base)}
     return subprocess.run(
-        command(*args), input=stdin, capture_output=True, text=True, env=env, timeout=60, check=False
+        make_command(*args), input=stdin, capture_output=True, text=True, env=env, timeout=60, check=False
     )
 
 
@@ -91,7 +91,7 @@ def test_help_exits_0(tmp_path: Path) -> None:
 
 
 def test_no_input_at_all_exits_0_silently(tmp_path: Path) -> None:
-    done = run(tmp_path, str(small_vault(tmp_path, {"A.md": "a"})))
+    done = run(tmp_path, str(make_small_vault(tmp_path, {"A.md": "a"})))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 

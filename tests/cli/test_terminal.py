@@ -25,7 +25,7 @@ VAULT = {
 }
 
 
-def on_terminal(vault: Path, *args: str, remarks: bool = False, **environ: str) -> str:
+def run_on_terminal(vault: Path, *args: str, remarks: bool = False, **environ: str) -> str:
     """Run a command on a terminal of its own; returns what that terminal got, with `remarks` also what went
     to standard error."""
     ours, theirs = pty.openpty()
@@ -60,19 +60,19 @@ def on_terminal(vault: Path, *args: str, remarks: bool = False, **environ: str) 
 
 
 def test_a_terminal_gets_colour_and_no_control_sequences_of_a_note(vault: Path) -> None:
-    shown = on_terminal(vault, "tasks")
+    shown = run_on_terminal(vault, "tasks")
     assert "\x1b[35mInbox.md\x1b[0m" in shown
     assert "evil" in shown and "\x1b]0;" not in shown and "\x07" not in shown
-    assert "\x1b]0;" not in on_terminal(vault, "read", "Inbox")
+    assert "\x1b]0;" not in run_on_terminal(vault, "read", "Inbox")
 
 
 def test_what_a_server_sends_cannot_act_on_the_terminal(vault: Path) -> None:
     """A note, or a whole foreign server, may contain sequences that hide or fake what a person sees."""
     server = f"{sys.executable} -m vaultbridge stdio {vault}"
-    got = on_terminal(vault, "call", server, "obsidian_read_note", '{"name": "Inbox"}')
+    got = run_on_terminal(vault, "call", server, "obsidian_read_note", '{"name": "Inbox"}')
     assert "call \\x1b]0;evil\\x07 back" in got and "\x1b" not in got
-    assert "\x1b[1mTools\x1b[0m" in on_terminal(vault, "call", server)
-    assert "\x1b" not in on_terminal(vault, "call", server, "--color", "never")
+    assert "\x1b[1mTools\x1b[0m" in run_on_terminal(vault, "call", server)
+    assert "\x1b" not in run_on_terminal(vault, "call", server, "--color", "never")
 
 
 HOSTILE = "evil\x1b]0;title\x07\nrow\tcell\x9b31m\u2028" + "x" * 1000
@@ -106,7 +106,7 @@ def test_the_name_of_a_client_cannot_act_on_the_terminal_or_fake_a_row(vault: Pa
     piped = subprocess.run(
         [*program, "history", vault], env=environ, stdout=subprocess.PIPE, text=True, check=True, timeout=60
     ).stdout
-    for shown in (reported, piped, on_terminal(vault, "history")):
+    for shown in (reported, piped, run_on_terminal(vault, "history")):
         row = shown.split("\n")[0]
         assert "append" in row and "Long.md" in row and len(row) < 200
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028]", shown), shown
@@ -127,22 +127,22 @@ def test_the_name_of_a_vault_cannot_act_on_the_terminal_or_fake_a_row(vault: Pat
         check=True,
         timeout=60,
     ).stdout
-    for shown in (piped, on_terminal(vault, "vaults", **environ)):
+    for shown in (piped, run_on_terminal(vault, "vaults", **environ)):
         assert shown.startswith("a\\x1b]0;title\\x07\\nb\\tc\t")
         assert shown.count("\n") == 1 and "\x1b" not in shown
 
 
 def test_colour_can_be_switched_off_and_on(vault: Path) -> None:
-    assert "\x1b" not in on_terminal(vault, "tasks", NO_COLOR="1")
-    assert "\x1b" not in on_terminal(vault, "tasks", TERM="dumb")
-    assert "\x1b" not in on_terminal(vault, "tasks", "--color", "never")
-    assert "\x1b[35m" in on_terminal(vault, "tasks", "--color", "always", NO_COLOR="1")
+    assert "\x1b" not in run_on_terminal(vault, "tasks", NO_COLOR="1")
+    assert "\x1b" not in run_on_terminal(vault, "tasks", TERM="dumb")
+    assert "\x1b" not in run_on_terminal(vault, "tasks", "--color", "never")
+    assert "\x1b[35m" in run_on_terminal(vault, "tasks", "--color", "always", NO_COLOR="1")
 
 
 def test_links_are_for_terminals_that_open_them(vault: Path) -> None:
     link = "\x1b]8;;obsidian://open?vault=Notes&file=Inbox.md\x1b\\"
-    assert link in on_terminal(vault, "tasks", KITTY_WINDOW_ID="1")
-    assert "\x1b]8" not in on_terminal(vault, "tasks")
+    assert link in run_on_terminal(vault, "tasks", KITTY_WINDOW_ID="1")
+    assert "\x1b]8" not in run_on_terminal(vault, "tasks")
 
 
 def test_a_pipe_gets_the_note_as_it_is(vault: Path) -> None:
@@ -160,21 +160,21 @@ def test_long_output_goes_through_the_pager(vault: Path, tmp_path: Path) -> None
     pager = tmp_path / "pager"
     pager.write_text("#!/bin/sh\nsed 's/^/paged /' | head -3\n", "utf-8")
     pager.chmod(0o755)
-    shown = on_terminal(vault, "read", "Long", PAGER=str(pager))
+    shown = run_on_terminal(vault, "read", "Long", PAGER=str(pager))
     assert shown.splitlines() == ["paged line 0", "paged line 1", "paged line 2"]
     # What is said about the output comes after it, though it goes to standard error.
-    *_, found, total = on_terminal(vault, "search", "line", remarks=True, PAGER=str(pager)).splitlines()
+    *_, found, total = run_on_terminal(vault, "search", "line", remarks=True, PAGER=str(pager)).splitlines()
     assert "paged " in found and total == "1 note"
-    assert "paged" not in on_terminal(vault, "read", "Long", "--no-pager", PAGER=str(pager))
-    assert "paged" not in on_terminal(vault, "read", "Long", "--json", PAGER=str(pager))
-    assert "paged" not in on_terminal(vault, "tasks", "--tick", "Inbox:1", PAGER="")
+    assert "paged" not in run_on_terminal(vault, "read", "Long", "--no-pager", PAGER=str(pager))
+    assert "paged" not in run_on_terminal(vault, "read", "Long", "--json", PAGER=str(pager))
+    assert "paged" not in run_on_terminal(vault, "tasks", "--tick", "Inbox:1", PAGER="")
 
 
 @pytest.mark.parametrize("pager", ["less", "no-such-pager -R", "  "])
 def test_a_pager_that_is_not_installed_loses_no_output(vault: Path, tmp_path: Path, pager: str) -> None:
     """As in a small container, or on Windows, which have no `less`."""
     (tmp_path / "empty").mkdir()
-    shown = on_terminal(vault, "read", "Long", PAGER=pager, PATH=str(tmp_path / "empty"))
+    shown = run_on_terminal(vault, "read", "Long", PAGER=pager, PATH=str(tmp_path / "empty"))
     assert shown.splitlines() == [f"line {number}" for number in range(500)]
 
 

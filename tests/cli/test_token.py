@@ -10,7 +10,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from support.http import events
+from support.http import read_events
 from support.serve import Served, served
 from support.waiting import BOUND
 from vaultbridge.cli.setup.token import main
@@ -130,8 +130,8 @@ async def test_revoking_ends_what_the_token_has_open(tmp_path: Path) -> None:
         ):
             assert (ending.status, staying.status) == (200, 200)
             assert (await server.command("token", "revoke", "phone"))[0] == 0
-            assert [event.name async for event in events(ending)] == ["endpoint"]
-            stream = events(staying)
+            assert [event.name async for event in read_events(ending)] == ["endpoint"]
+            stream = read_events(staying)
             where = server.announced["url"] + (await anext(stream)).data
             ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
             async with http.post(

@@ -118,7 +118,7 @@ async def running(
             await server.stop()
 
 
-def sdk_server() -> Any:
+def make_sdk_server() -> Any:
     """A small server of the official SDK, with all three kinds of primitives."""
     from mcp.server.mcpserver import MCPServer
 

@@ -203,14 +203,14 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "cert.pem", folder / "key.pem"
 
 
-def server_context(certificate: tuple[Path, Path]) -> ssl.SSLContext:
+def make_server_context(certificate: tuple[Path, Path]) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*certificate)
     return context
 
 
 async def test_wss_works_with_a_custom_authority(certificate: tuple[Path, Path]) -> None:
-    async with running(ssl=server_context(certificate)) as server:
+    async with running(ssl=make_server_context(certificate)) as server:
         assert server.url.startswith("wss://")
         async with User(server.url, ca_file=certificate[0]) as user:
             assert "result" in await user.ask(1)
@@ -220,7 +220,7 @@ async def test_wss_works_with_a_custom_authority(certificate: tuple[Path, Path])
 
 
 async def test_wss_refuses_a_certificate_it_does_not_know(certificate: tuple[Path, Path]) -> None:
-    async with running(ssl=server_context(certificate)) as server:
+    async with running(ssl=make_server_context(certificate)) as server:
         with pytest.raises(ConnectFailed, match=r"certificate of localhost:.* is not trusted: self-signed"):
             await User(server.url).transport.start()
 
@@ -231,7 +231,7 @@ async def test_a_missing_file_of_authorities_is_reported() -> None:
 
 
 async def test_a_client_certificate_is_shown_when_asked_for(certificate: tuple[Path, Path]) -> None:
-    context = server_context(certificate)
+    context = make_server_context(certificate)
     context.verify_mode = ssl.CERT_REQUIRED
     context.load_verify_locations(certificate[0])
     async with running(ssl=context) as server:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from client.servers import core_server, running, sdk_server, serve_sdk
+from client.servers import core_server, make_sdk_server, running, serve_sdk
 from support.serve import served
 from support.waiting import BOUND
 
@@ -18,7 +18,9 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "client"
 
 
-async def started(name: str, *args: str, env: Mapping[str, str] | None = None) -> asyncio.subprocess.Process:
+async def start_example(
+    name: str, *args: str, env: Mapping[str, str] | None = None
+) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
         sys.executable,
         str(EXAMPLES / name),
@@ -29,7 +31,7 @@ async def started(name: str, *args: str, env: Mapping[str, str] | None = None) -
     )
 
 
-async def ended(process: asyncio.subprocess.Process) -> list[str]:
+async def wait_for_end(process: asyncio.subprocess.Process) -> list[str]:
     async with asyncio.timeout(BOUND):
         out, err = await process.communicate()
     assert process.returncode == 0 and err == b"", err.decode()
@@ -37,7 +39,7 @@ async def ended(process: asyncio.subprocess.Process) -> list[str]:
 
 
 async def run(name: str, *args: str) -> list[str]:
-    return await ended(await started(name, *args))
+    return await wait_for_end(await start_example(name, *args))
 
 
 async def test_callbacks() -> None:
@@ -61,7 +63,7 @@ async def test_with_sdk() -> None:
 
 
 async def test_plugin() -> None:
-    async with running(serve_sdk(sdk_server())) as server:
+    async with running(serve_sdk(make_sdk_server())) as server:
         lines = await run("plugin.py", server.url, "fail")
     assert lines == [
         "Connected to WebSocket server",
@@ -77,11 +79,11 @@ async def test_plugin() -> None:
 
 async def test_reconnection() -> None:
     async with running() as server:
-        process = await started("reconnection.py", server.url)
+        process = await start_example("reconnection.py", server.url)
         assert process.stdout is not None
         assert await asyncio.wait_for(process.stdout.readline(), BOUND) == b"Connected\n"
         await server.stop()
-        lines = await ended(process)
+        lines = await wait_for_end(process)
         await server.start(server.port)
     assert lines[-2:] == ["All reconnection attempts exhausted", "Reconnects: 0"]
     assert sum("Reconnection error" in line for line in lines) == 6, "the loss, and five attempts"
@@ -118,7 +120,7 @@ async def test_a_server_that_refuses_is_reported_in_one_line(name: str, tmp_path
     vault.mkdir()
     (vault / "Plain.md").write_text("one\n", "utf-8")
     async with served(tmp_path / "home", vault) as server:
-        process = await started(name, f"ws://127.0.0.1:{server.port}", str(tmp_path / "queue"), "x")
+        process = await start_example(name, f"ws://127.0.0.1:{server.port}", str(tmp_path / "queue"), "x")
         async with asyncio.timeout(BOUND):
             out, err = await process.communicate()
     assert b"Traceback" not in err
@@ -134,8 +136,8 @@ async def test_a_served_vault_is_found_by_its_folder(name: str, tmp_path: Path) 
     vault.mkdir()
     (vault / "Plain.md").write_text("one\n", "utf-8")
     async with served(tmp_path / "home", vault) as server:
-        process = await started(name, str(vault), env=server.environ)
-        lines = await ended(process)
+        process = await start_example(name, str(vault), env=server.environ)
+        lines = await wait_for_end(process)
     assert lines and "Traceback" not in lines
 
 

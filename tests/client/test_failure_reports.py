@@ -14,14 +14,14 @@ from vaultbridge.client.websocket.unacknowledged import (
 )
 
 
-def outgoing(message: dict[str, object]) -> QueuedMessage:
+def make_queued(message: dict[str, object]) -> QueuedMessage:
     full = {"jsonrpc": "2.0", **message}
     return QueuedMessage(classify(full), full.get("id"), str(full.get("method", "")), encode(full))  # type: ignore[arg-type]
 
 
-REQUEST = outgoing({"id": 1, "method": "tools/call"})
-NOTE = outgoing({"method": "note"})
-ANSWER = outgoing({"id": "s", "result": {}})
+REQUEST = make_queued({"id": 1, "method": "tools/call"})
+NOTE = make_queued({"method": "note"})
+ANSWER = make_queued({"id": "s", "result": {}})
 
 
 def test_an_open_request_is_answered_that_it_may_have_been_carried_out() -> None:

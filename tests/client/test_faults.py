@@ -104,13 +104,15 @@ class Books:
         return True
 
 
-def text_of(message: object) -> bytes:
+def encode_sorted(message: object) -> bytes:
     """The same for equal messages, whatever the order of their members."""
     return msgspec.json.encode(message, order="sorted")
 
 
 def check(world: World, books: Books) -> None:
-    counted = Counter(text_of(m) for m in world.log if not str(m.get("id", "")).startswith("vaultbridge-"))
+    counted = Counter(
+        encode_sorted(m) for m in world.log if not str(m.get("id", "")).startswith("vaultbridge-")
+    )
     again = [text for text, n in counted.items() if n > 1 and b"initialized" not in text]
     assert not again, f"sent twice: {again}"
     assert not world.wrong, world.wrong
@@ -118,10 +120,10 @@ def check(world: World, books: Books) -> None:
     assert not books.late, f"called after close: {books.late}"
     assert world.open_connections == 0, "a connection was not let go"
 
-    unconfirmed = {text_of(m) for m in books.unconfirmed}
-    discarded = {text_of(m) for m in books.discarded}
+    unconfirmed = {encode_sorted(m) for m in books.unconfirmed}
+    discarded = {encode_sorted(m) for m in books.discarded}
     for message in books.accepted:
-        text = text_of(message)
+        text = encode_sorted(message)
         arrived = text in counted
         if "method" in message and "id" in message:
             got = books.answers.get(message["id"], [])
@@ -305,12 +307,12 @@ async def crash(seed: int, queue_file: str) -> None:
     await second.close()
     assert second.queue_size == 0
 
-    read = [text_of(m.get("params")) for m in world.log if "by" in (m.get("params") or {})]
+    read = [encode_sorted(m.get("params")) for m in world.log if "by" in (m.get("params") or {})]
     assert len(read) == len(set(read)), "a message was sent twice"
     found = [*books.unconfirmed, *books.discarded, *after.unconfirmed, *after.discarded]
-    names = {text_of(m.get("params")) for m in found}
+    names = {encode_sorted(m.get("params")) for m in found}
     for message in books.accepted:
-        text = text_of(message.get("params"))
+        text = encode_sorted(message.get("params"))
         if "method" in message and message.get("id") not in answered:
             assert text in read or text in names, f"lost in silence: {message}"
 

@@ -14,7 +14,7 @@ REFUSED = {"jsonrpc": "2.0", "id": 0, "error": {"code": -32602, "message": "no"}
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
-def established() -> Handshake:
+def make_established() -> Handshake:
     handshake = Handshake()
     handshake.note_sent(MessageKind.REQUEST, INITIALIZE)
     handshake.note_received(MessageKind.RESPONSE, ACCEPTED)
@@ -22,7 +22,7 @@ def established() -> Handshake:
 
 
 def test_an_accepted_initialize_is_repeated_under_an_id_of_its_own() -> None:
-    handshake = established()
+    handshake = make_established()
     first, second = handshake.make_replay(), handshake.make_replay()
     assert first["method"] == "initialize" and first["params"] == INITIALIZE["params"]
     assert (first["id"], second["id"]) == (FIRST_OWN_ID, FIRST_OWN_ID + 1)
@@ -64,14 +64,14 @@ def test_an_answer_to_something_else_establishes_nothing() -> None:
 
 @pytest.mark.parametrize("method", ["notifications/initialized", "initialized"])
 def test_the_confirmation_is_repeated_if_it_had_been_sent(method: str) -> None:
-    handshake = established()
+    handshake = make_established()
     assert handshake.confirmation() is None
     handshake.note_sent(MessageKind.NOTIFICATION, {**INITIALIZED, "method": method})
     assert handshake.confirmation() == {**INITIALIZED, "method": method}
 
 
 def test_a_server_that_refuses_or_changes_its_version_cannot_go_on() -> None:
-    handshake = established()
+    handshake = make_established()
     handshake.check_replay(MessageKind.RESPONSE, ACCEPTED)
     with pytest.raises(ConnectFailed, match="refused to initialize"):
         handshake.check_replay(MessageKind.ERROR, REFUSED)

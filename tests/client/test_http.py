@@ -13,7 +13,7 @@ from aiohttp import web
 from mcp.client import Client
 
 from client.http_fixture import fixture_over_http, sdk_over_http
-from client.servers import sdk_server
+from client.servers import make_sdk_server
 from client.user import TransportUser
 from support.waiting import until
 from support.web_app import serve_app
@@ -58,7 +58,7 @@ async def test_every_version_works_against_our_own_core(version: str) -> None:
 
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
 async def test_both_eras_work_against_the_official_server(version: str) -> None:
-    async with sdk_over_http(sdk_server()) as url:
+    async with sdk_over_http(make_sdk_server()) as url:
         transport = StreamableHttpTransport(url)
         async with Session(transport, version=version) as session:
             assert (await session.call_tool("add", {"a": 1, "b": 2}))["content"][0]["text"] == "3"
@@ -327,7 +327,7 @@ async def test_an_answer_that_is_refused_fails_its_request_in_a_stream_too() -> 
         assert "refused" in error["message"] and error["data"]["reason"] == "invalid-message"
 
 
-def session_server(
+def make_session_server(
     stream: Callable[[web.Request, int], Awaitable[web.StreamResponse]],
 ) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
     """A server of the handshake era; `stream` answers its GETs, which it counts."""
@@ -360,7 +360,7 @@ async def test_the_server_s_own_stream_is_taken_up_again_as_often_as_it_ends() -
         return response
 
     heard: list[str] = []
-    async with serving(session_server(stream)) as url:
+    async with serving(make_session_server(stream)) as url:
         session = Session(StreamableHttpTransport(url), version="2025-11-25")
         session.on_notification = lambda message: heard.append(message["method"])
         async with session:
@@ -383,7 +383,7 @@ async def test_the_loss_of_the_server_s_own_stream_is_reported(
         await response.prepare(request)
         return response
 
-    async with serving(session_server(stream)) as url:
+    async with serving(make_session_server(stream)) as url:
         user = User(url)
         async with Session(user.transport, version="2025-11-25"):
             await until(lambda: any(isinstance(error, ConnectionLost) for error in user.errors))
@@ -396,7 +396,7 @@ async def test_a_server_without_a_stream_of_its_own_is_no_error() -> None:
         asked.set()
         return web.Response(status=405)
 
-    async with serving(session_server(stream)) as url:
+    async with serving(make_session_server(stream)) as url:
         user = User(url)
         async with Session(user.transport, version="2025-11-25") as session:
             await asked.wait()
@@ -415,7 +415,7 @@ async def test_a_program_can_wait_until_notifications_arrive() -> None:
         await asyncio.Event().wait()
         return response
 
-    async with serving(session_server(stream)) as url:
+    async with serving(make_session_server(stream)) as url:
         user = User(url)
         async with Session(user.transport, version="2025-11-25") as session:
             await session.request("ping")
@@ -493,7 +493,7 @@ async def test_a_cancelled_request_gives_its_place_back(monkeypatch: pytest.Monk
     async def stream(request: web.Request, number: int) -> web.StreamResponse:
         return web.Response(status=405)
 
-    answer = session_server(stream)
+    answer = make_session_server(stream)
 
     async def handle(request: web.Request) -> web.StreamResponse:
         if request.method == "POST":

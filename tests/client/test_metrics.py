@@ -7,7 +7,7 @@ import re
 from vaultbridge.client.metrics import LATENCY_BUCKETS, Metrics, render_prometheus
 
 
-def snapshot(metrics: Metrics, **values: object) -> object:
+def take_snapshot(metrics: Metrics, **values: object) -> object:
     fields = {"queue_messages": 0, "queue_bytes": 0, "in_flight": 0, "state": "connected", **values}
     return metrics.snapshot(**fields)  # type: ignore[arg-type]
 
@@ -16,7 +16,7 @@ def test_a_snapshot_holds_what_was_counted_and_does_not_change_afterwards() -> N
     metrics = Metrics()
     metrics.messages_sent += 3
     metrics.count_error("connection-lost")
-    taken = snapshot(metrics, queue_messages=2)
+    taken = take_snapshot(metrics, queue_messages=2)
     metrics.messages_sent += 1
     metrics.count_error("connection-lost")
     assert taken.messages_sent == 3 and taken.errors == {"connection-lost": 1} and taken.queue_messages == 2
@@ -24,11 +24,11 @@ def test_a_snapshot_holds_what_was_counted_and_does_not_change_afterwards() -> N
 
 def test_the_error_rate_is_errors_for_each_message() -> None:
     metrics = Metrics()
-    assert snapshot(metrics).error_rate == 0.0
+    assert take_snapshot(metrics).error_rate == 0.0
     metrics.messages_sent, metrics.messages_received = 6, 4
     metrics.count_error("a")
     metrics.count_error("b")
-    assert snapshot(metrics).error_rate == 0.2
+    assert take_snapshot(metrics).error_rate == 0.2
 
 
 def test_latency_has_count_mean_extremes_and_cumulative_buckets() -> None:
@@ -48,7 +48,7 @@ def test_the_prometheus_text_is_well_formed_and_complete() -> None:
     metrics.messages_sent, metrics.bytes_received, metrics.reconnects = 2, 50, 1
     metrics.count_error("connection-lost")
     metrics.count_answer(0.002)
-    text = render_prometheus(snapshot(metrics, queue_messages=7))
+    text = render_prometheus(take_snapshot(metrics, queue_messages=7))
     assert text.endswith("\n")
     sample = re.compile(r"[a-z_]+(\{[a-z]+=\"[^\"]*\"\})? [0-9.e+-]+")
     declared = set()

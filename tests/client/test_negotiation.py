@@ -29,12 +29,12 @@ HANDSHAKE: Answer = {"result": {"protocolVersion": "2025-11-25", "capabilities":
 MODERN: Answer = {"result": {"supportedVersions": ["2026-07-28"], "capabilities": {}}}
 
 
-def refusal(code: int, *supported: object) -> Answer:
+def make_refusal(code: int, *supported: object) -> Answer:
     data = {"supported": list(supported), "requested": "x"} if supported else None
     return {"error": {"code": code, "message": "no", **({"data": data} if data else {})}}
 
 
-async def met(
+async def open_session(
     answer: Callable[[str, str, int], Answer], version: str = "auto"
 ) -> tuple[Session | RpcError, list[str]]:
     """A session with a server that answers the n-th message so, and what it was asked: method and version."""
@@ -61,27 +61,29 @@ async def met(
             return error, asked
 
 
-def by_method(discover: Answer, initialize: Answer = HANDSHAKE) -> Callable[[str, str, int], Answer]:
+def answer_by_method(discover: Answer, initialize: Answer = HANDSHAKE) -> Callable[[str, str, int], Answer]:
     return lambda method, _version, _n: discover if method == "server/discover" else initialize
 
 
 async def test_a_modern_server_that_refused_once_is_asked_again_at_the_version_it_names() -> None:
-    session, asked = await met(lambda m, v, n: refusal(-32022, "2026-07-28") if n == 1 else MODERN)
+    session, asked = await open_session(
+        lambda m, v, n: make_refusal(-32022, "2026-07-28") if n == 1 else MODERN
+    )
     assert isinstance(session, Session) and session.protocol_version == "2026-07-28"
     assert asked == ["server/discover 2026-07-28"] * 2
 
 
 async def test_a_server_that_refuses_the_version_it_names_is_not_asked_forever() -> None:
-    error, asked = await met(by_method(refusal(-32022, "2026-07-28")))
+    error, asked = await open_session(answer_by_method(make_refusal(-32022, "2026-07-28")))
     assert isinstance(error, RpcError) and "2026-07-28" in error.message and len(asked) == 2
 
 
-@pytest.mark.parametrize("named", [refusal(-32022, "2025-06-18", "2024-11-05"), MODERN])
+@pytest.mark.parametrize("named", [make_refusal(-32022, "2025-06-18", "2024-11-05"), MODERN])
 async def test_a_server_that_names_versions_with_a_handshake_gets_the_newest_of_them(named: Answer) -> None:
     if named is MODERN:
         named = {"result": {"supportedVersions": ["2024-11-05", "2025-06-18"]}}
     initialize = {"result": {"protocolVersion": "2025-06-18", "capabilities": {}}}
-    session, asked = await met(by_method(named, initialize))
+    session, asked = await open_session(answer_by_method(named, initialize))
     assert isinstance(session, Session) and session.protocol_version == "2025-06-18"
     assert asked == ["server/discover 2026-07-28", "initialize 2025-06-18"]
 
@@ -89,7 +91,7 @@ async def test_a_server_that_names_versions_with_a_handshake_gets_the_newest_of_
 @pytest.mark.parametrize("code", [-32601, -32602, -32600, -32000, 0, -32022])
 async def test_any_other_refusal_is_that_of_a_server_with_a_handshake(code: int) -> None:
     """-32022 without a list is no answer of the specification's: the server may be anything."""
-    session, asked = await met(by_method(refusal(code)))
+    session, asked = await open_session(answer_by_method(make_refusal(code)))
     if code == -32022:
         assert isinstance(session, RpcError) and session.rpc_code == code
         return
@@ -98,10 +100,10 @@ async def test_any_other_refusal_is_that_of_a_server_with_a_handshake(code: int)
 
 
 @pytest.mark.parametrize(
-    "discover", [refusal(-32022, "2099-01-01"), {"result": {"supportedVersions": ["2099-01-01"]}}]
+    "discover", [make_refusal(-32022, "2099-01-01"), {"result": {"supportedVersions": ["2099-01-01"]}}]
 )
 async def test_no_common_version_is_an_error_that_names_both_sides(discover: Answer) -> None:
-    error, asked = await met(by_method(discover))
+    error, asked = await open_session(answer_by_method(discover))
     assert isinstance(error, RpcError) and error.rpc_code == -32022 and len(asked) == 1
     assert "The server speaks MCP 2099-01-01" in error.message
     assert all(version in error.message for version in VERSIONS)
@@ -121,7 +123,7 @@ async def test_no_common_version_is_an_error_that_names_both_sides(discover: Ans
 async def test_a_handshake_with_an_unknown_version_names_the_known_ones(
     answered: Answer, message: str
 ) -> None:
-    error, _ = await met(by_method(refusal(-32601), {"result": answered}))
+    error, _ = await open_session(answer_by_method(make_refusal(-32601), {"result": answered}))
     assert isinstance(error, RpcError) and message in error.message
     assert all(version in error.message for version in HANDSHAKE_VERSIONS)
     assert "''" not in error.message
@@ -131,19 +133,21 @@ async def test_a_refused_handshake_is_repeated_at_a_version_that_the_server_name
     def answer(method: str, version: str, _n: int) -> Answer:
         if method == "initialize" and version == "2024-11-05":
             return {"result": {"protocolVersion": version, "capabilities": {}}}
-        return refusal(-32602, "2024-11-05")
+        return make_refusal(-32602, "2024-11-05")
 
-    session, asked = await met(answer)
+    session, asked = await open_session(answer)
     assert isinstance(session, Session) and session.protocol_version == "2024-11-05"
     assert asked[1:] == ["initialize 2025-11-25", "initialize 2024-11-05"]
-    error, asked = await met(answer, version="2025-06-18")
+    error, asked = await open_session(answer, version="2025-06-18")
     assert isinstance(error, RpcError) and "2024-11-05" in error.message and "2025-06-18" in error.message
     assert asked == ["initialize 2025-06-18"]
 
 
-@pytest.mark.parametrize("discover", [refusal(-32022, "2025-11-25"), refusal(-32601), {"result": {}}])
+@pytest.mark.parametrize(
+    "discover", [make_refusal(-32022, "2025-11-25"), make_refusal(-32601), {"result": {}}]
+)
 async def test_a_caller_who_wants_one_version_gets_no_other(discover: Answer) -> None:
-    error, asked = await met(by_method(discover), version="2026-07-28")
+    error, asked = await open_session(answer_by_method(discover), version="2026-07-28")
     assert isinstance(error, RpcError) and asked == ["server/discover 2026-07-28"]
 
 
@@ -186,7 +190,7 @@ async def test_a_tool_that_wants_headers_is_called_again_once_the_tools_were_lis
         }
         answer: Answer = {"result": results[message["method"]]}
         if message["method"] == "tools/call" and request.headers.get("Mcp-Param-Region") != "eu":
-            answer = refusal(-32020)
+            answer = make_refusal(-32020)
         return web.json_response({"jsonrpc": "2.0", "id": message["id"], **answer})
 
     errors: list[Exception] = []

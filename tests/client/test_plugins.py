@@ -10,7 +10,7 @@ import pytest
 from mcp.client import Client
 
 from client.http_fixture import fixture_over_http
-from client.servers import core_server, running, sdk_server, serve_sdk
+from client.servers import core_server, make_sdk_server, running, serve_sdk
 from support.waiting import until
 from vaultbridge.client.errors import ConnectFailed
 from vaultbridge.client.plugins import HttpPlugin, StdioPlugin, TransportPlugin, WebSocketPlugin
@@ -113,7 +113,7 @@ async def test_the_queue_size_is_the_transport_s() -> None:
 
 
 async def test_the_primitives_of_the_official_server_are_filtered_by_type() -> None:
-    async with running(serve_sdk(sdk_server())) as server:
+    async with running(serve_sdk(make_sdk_server())) as server:
         plugin = WebSocketPlugin()
         async with Client(await plugin.connect({"url": server.url})) as client:
             found = await plugin.get_primitives(client)

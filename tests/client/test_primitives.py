@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from mcp.client import Client
 
-from client.servers import running, sdk_server, serve_sdk
-from client.test_stdio import command
+from client.servers import make_sdk_server, running, serve_sdk
+from client.test_stdio import make_command
 from vaultbridge.client import primitives
 from vaultbridge.client.errors import RpcError
 from vaultbridge.client.primitives import list_primitives
@@ -19,7 +19,7 @@ from vaultbridge.client.websocket.transport import WebSocketTransport
 
 @pytest.mark.parametrize("mode", ["legacy", "auto", "2026-07-28"])
 async def test_the_official_client_and_our_session_see_the_same(mode: str) -> None:
-    async with running(serve_sdk(sdk_server())) as server:
+    async with running(serve_sdk(make_sdk_server())) as server:
         async with Client(WebSocketTransport(server.url), mode=mode) as client:
             theirs = await list_primitives(client)
         async with Session(WebSocketTransport(server.url)) as session:
@@ -33,7 +33,7 @@ async def test_the_official_client_and_our_session_see_the_same(mode: str) -> No
 
 
 async def test_a_server_without_some_of_them_gives_the_others() -> None:
-    async with Session(StdioTransport(command("good"))) as session:
+    async with Session(StdioTransport(make_command("good"))) as session:
         assert [p.name for p in await list_primitives(session)] == ["echo"]
 
 

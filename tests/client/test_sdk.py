@@ -14,7 +14,7 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
 from client.proxy import FaultyProxy
-from client.servers import core_server, running, sdk_server, serve_sdk
+from client.servers import core_server, make_sdk_server, running, serve_sdk
 from support.waiting import until
 from vaultbridge.client.errors import ConnectFailed, ConnectionLost
 from vaultbridge.client.stdio import StdioTransport
@@ -26,7 +26,7 @@ MODES = [("legacy", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-
 @asynccontextmanager
 async def reference() -> AsyncIterator[Any]:
     """The official server, with `calls` to see what it has carried out."""
-    made = sdk_server()
+    made = make_sdk_server()
     async with running(serve_sdk(made)) as server:
         server.calls = made.calls
         yield server

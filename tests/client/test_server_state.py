@@ -12,7 +12,7 @@ def request(id_: Any, method: str, **params: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
 
 
-def accepted(state: ServerState, id_: Any, method: str, **params: Any) -> dict[str, Any]:
+def note_accepted(state: ServerState, id_: Any, method: str, **params: Any) -> dict[str, Any]:
     message = request(id_, method, **params)
     state.note_sent(message)
     state.note_received(MessageKind.RESPONSE, {"jsonrpc": "2.0", "id": id_, "result": {}})
@@ -21,12 +21,12 @@ def accepted(state: ServerState, id_: Any, method: str, **params: Any) -> dict[s
 
 def test_what_the_server_accepted_is_remembered_until_it_is_undone() -> None:
     state = ServerState()
-    one = accepted(state, 1, "resources/subscribe", uri="a:1")
-    two = accepted(state, 2, "resources/subscribe", uri="a:2")
-    level = accepted(state, 3, "logging/setLevel", level="debug")
+    one = note_accepted(state, 1, "resources/subscribe", uri="a:1")
+    two = note_accepted(state, 2, "resources/subscribe", uri="a:2")
+    level = note_accepted(state, 3, "logging/setLevel", level="debug")
     assert state.requests() == (one, two, level)
-    accepted(state, 4, "resources/unsubscribe", uri="a:1")
-    newer = accepted(state, 5, "logging/setLevel", level="error")
+    note_accepted(state, 4, "resources/unsubscribe", uri="a:1")
+    newer = note_accepted(state, 5, "logging/setLevel", level="error")
     assert state.requests() == (two, newer)
 
 
@@ -35,22 +35,22 @@ def test_what_was_refused_unanswered_or_unrelated_is_not_remembered() -> None:
     state.note_sent(request(1, "resources/subscribe", uri="a:1"))
     state.note_received(MessageKind.ERROR, {"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "no"}})
     state.note_sent(request(2, "resources/subscribe", uri="a:2"))
-    accepted(state, 3, "tools/list")
-    accepted(state, 4, "resources/subscribe")
-    accepted(state, 5, "resources/subscribe", uri=7)
+    note_accepted(state, 3, "tools/list")
+    note_accepted(state, 4, "resources/subscribe")
+    note_accepted(state, 5, "resources/subscribe", uri=7)
     assert state.requests() == ()
 
 
 def test_a_reused_id_belongs_to_its_newest_request() -> None:
     state = ServerState()
     state.note_sent(request(1, "resources/subscribe", uri="a:1"))
-    accepted(state, 1, "tools/list")
+    note_accepted(state, 1, "tools/list")
     assert state.requests() == ()
 
 
 def test_a_failed_unsubscribe_changes_nothing() -> None:
     state = ServerState()
-    one = accepted(state, 1, "resources/subscribe", uri="a:1")
+    one = note_accepted(state, 1, "resources/subscribe", uri="a:1")
     state.note_sent(request(2, "resources/unsubscribe", uri="a:1"))
     state.note_received(MessageKind.ERROR, {"jsonrpc": "2.0", "id": 2, "error": {"code": 1, "message": "no"}})
     assert state.requests() == (one,)
@@ -61,7 +61,7 @@ def test_a_failed_unsubscribe_changes_nothing() -> None:
 def test_the_number_of_accepted_requests_is_bounded() -> None:
     state = ServerState()
     for number in range(SUBSCRIPTIONS + 50):
-        accepted(state, number, "resources/subscribe", uri=f"a:{number}")
+        note_accepted(state, number, "resources/subscribe", uri=f"a:{number}")
     assert len(state.requests()) == SUBSCRIPTIONS
 
 

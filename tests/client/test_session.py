@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from client.servers import core_server, running, sdk_server, serve_sdk
-from client.test_stdio import command
+from client.servers import core_server, make_sdk_server, running, serve_sdk
+from client.test_stdio import make_command
 from support.waiting import until
 from vaultbridge.client.errors import RpcError, TransportClosed
 from vaultbridge.client.http.transport import StreamableHttpTransport
@@ -40,7 +40,7 @@ async def test_every_version_is_spoken_with_our_own_core(version: str) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_every_version_is_spoken_with_the_official_server(version: str) -> None:
     async with (
-        running(serve_sdk(sdk_server())) as server,
+        running(serve_sdk(make_sdk_server())) as server,
         Session(WebSocketTransport(server.url), version=version) as session,
     ):
         result = await session.call_tool("add", {"a": 1, "b": 2})
@@ -51,7 +51,7 @@ async def test_every_version_is_spoken_with_the_official_server(version: str) ->
 async def test_over_stdio_the_newest_version_is_found_and_an_old_server_falls_back() -> None:
     async with Session(StdioTransport(FIXTURE)) as session:
         assert session.protocol_version == "2026-07-28"
-    async with Session(StdioTransport(command("good"))) as session:
+    async with Session(StdioTransport(make_command("good"))) as session:
         assert session.protocol_version == "2025-11-25" and not session.is_modern
         assert session.server_info == {"name": "child", "version": "1"}
 
@@ -87,7 +87,7 @@ async def test_a_request_without_an_answer_times_out_and_is_cancelled() -> None:
 async def test_a_server_that_has_stopped_reading_cannot_hold_up_a_timeout() -> None:
     """The cancellation cannot be sent either, and is not waited for."""
     async with asyncio.timeout(60):
-        async with Session(StdioTransport(command("deaf")), version="2025-11-25") as session:
+        async with Session(StdioTransport(make_command("deaf")), version="2025-11-25") as session:
             with pytest.raises(TimedOut, match=r"No answer to 'tools/call' within 0.2 s"):
                 await session.request("tools/call", {"text": "x" * 2_000_000}, timeout=0.2)
 
@@ -161,7 +161,7 @@ async def test_a_servers_ping_is_answered_and_its_other_requests_are_refused() -
 
 async def test_notifications_come_to_their_listener() -> None:
     seen: list[dict[str, Any]] = []
-    async with Session(StdioTransport(command("good")), on_notification=seen.append) as session:
+    async with Session(StdioTransport(make_command("good")), on_notification=seen.append) as session:
         await session.call_tool("echo", {"text": "x"})
         assert seen[0]["method"] == "notifications/message"
 

@@ -27,13 +27,13 @@ from vaultbridge.client.stdio import StdioTransport
 CHILD = str(Path(__file__).with_name("child.py"))
 
 
-def command(mode: str, *report: Path) -> list[str]:
+def make_command(mode: str, *report: Path) -> list[str]:
     return [sys.executable, CHILD, mode, *map(str, report)]
 
 
 class User(TransportUser[StdioTransport]):
     def __init__(self, mode: str, *report: Path, **options: Any) -> None:
-        super().__init__(StdioTransport(command(mode, *report), **options))
+        super().__init__(StdioTransport(make_command(mode, *report), **options))
 
     async def call(self, request_id: int) -> dict[str, Any]:
         params = {"name": "echo", "arguments": {"text": "hello"}}
@@ -77,7 +77,7 @@ async def test_a_program_that_does_not_exist_is_reported() -> None:
 
 
 async def test_a_folder_that_does_not_exist_is_not_taken_for_the_program(tmp_path: Path) -> None:
-    transport = StdioTransport(command("good"), cwd=str(tmp_path / "missing"))
+    transport = StdioTransport(make_command("good"), cwd=str(tmp_path / "missing"))
     with pytest.raises(ConnectFailed, match="the folder to start it in does not exist") as failed:
         await transport.start()
     assert str(tmp_path) not in str(failed.value)
@@ -87,7 +87,7 @@ async def test_a_folder_that_does_not_exist_is_not_taken_for_the_program(tmp_pat
 @pytest.mark.parametrize("env", [{"A=B": "x"}, {"": "x"}, {"A": "x\0"}, {"A\0": "x"}])
 def test_an_environment_that_no_process_can_have_is_refused(env: dict[str, str]) -> None:
     with pytest.raises(ConnectFailed, match="cannot be set in the environment"):
-        StdioTransport(command("good"), env=env)
+        StdioTransport(make_command("good"), env=env)
 
 
 def test_a_command_without_a_program_is_refused() -> None:
@@ -218,7 +218,7 @@ async def test_a_callback_may_close_the_transport() -> None:
 
 
 async def test_a_server_that_crashes_at_once_explains_itself_to_a_session() -> None:
-    transport = StdioTransport(command("crash"))
+    transport = StdioTransport(make_command("crash"))
     errors: list[Exception] = []
     transport.on_error = errors.append
     with pytest.raises(RpcError, match="The server ended before the answer came"):

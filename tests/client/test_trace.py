@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from client.servers import running
-from client.test_stdio import command
+from client.test_stdio import make_command
 from support.waiting import until
 from vaultbridge.client.errors import InvalidMessage
 from vaultbridge.client.session import Session
@@ -17,7 +17,7 @@ from vaultbridge.client.websocket.transport import WebSocketTransport
 async def test_everything_that_passes_is_written_in_order_with_its_time() -> None:
     lines: list[str] = []
     ticks = itertools.count(0, 0.001)
-    traced = TracedTransport(StdioTransport(command("good")), lines.append, lambda: next(ticks))
+    traced = TracedTransport(StdioTransport(make_command("good")), lines.append, lambda: next(ticks))
     async with Session(traced, version="2025-11-25") as session:
         await session.call_tool("echo", {"text": "hello"})
     marks = [line.split(" ms ", 1)[1][0] for line in lines]

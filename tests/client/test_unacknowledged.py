@@ -12,7 +12,7 @@ def request(n: int) -> QueuedMessage:
     return QueuedMessage(MessageKind.REQUEST, n, "m", b"{}")
 
 
-def notification(data: bytes = b"{}") -> QueuedMessage:
+def make_notification(data: bytes = b"{}") -> QueuedMessage:
     return QueuedMessage(MessageKind.NOTIFICATION, None, "m", data)
 
 
@@ -26,7 +26,7 @@ def test_an_answer_closes_its_request_once() -> None:
 
 def test_an_answer_proves_that_everything_before_its_request_arrived_and_nothing_after() -> None:
     sent = Unacknowledged()
-    before, after = notification(b"1"), notification(b"2")
+    before, after = make_notification(b"1"), make_notification(b"2")
     sent.record(before, 0)
     sent.record(request(1), 0)
     sent.record(after, 0)
@@ -36,7 +36,7 @@ def test_an_answer_proves_that_everything_before_its_request_arrived_and_nothing
 
 def test_a_pong_proves_what_was_sent_before_the_ping() -> None:
     sent = Unacknowledged()
-    first, second = notification(b"1"), notification(b"2")
+    first, second = make_notification(b"1"), make_notification(b"2")
     sent.record(first, 0)
     sequence = sent.sequence
     sent.record(second, 0)
@@ -46,7 +46,7 @@ def test_a_pong_proves_what_was_sent_before_the_ping() -> None:
 
 def test_dropping_returns_requests_and_others_and_forgets_them() -> None:
     sent = Unacknowledged()
-    items = [request(1), notification(), request(2)]
+    items = [request(1), make_notification(), request(2)]
     for item in items:
         sent.record(item, 0)
     left = sent.drop()
@@ -58,7 +58,7 @@ def test_dropping_returns_requests_and_others_and_forgets_them() -> None:
 def test_messages_beyond_the_limit_are_counted_and_not_lost_silently() -> None:
     sent = Unacknowledged()
     for n in range(module.UNCONFIRMED_MESSAGES + 5):
-        sent.record(notification(b"%d" % n), 0)
+        sent.record(make_notification(b"%d" % n), 0)
     left = sent.drop()
     assert len(left.others) == module.UNCONFIRMED_MESSAGES
     assert left.forgotten == 5
@@ -69,7 +69,7 @@ def test_the_kept_messages_are_bounded_by_bytes_too() -> None:
     sent = Unacknowledged()
     big = b"x" * (module.UNCONFIRMED_BYTES // 2)
     for _ in range(3):
-        sent.record(notification(big), 0)
+        sent.record(make_notification(big), 0)
     left = sent.drop()
     assert len(left.others) == 2 and left.forgotten == 1
 
@@ -77,7 +77,7 @@ def test_the_kept_messages_are_bounded_by_bytes_too() -> None:
 def test_a_confirmation_clears_the_count_of_older_ones_too() -> None:
     sent = Unacknowledged()
     for _ in range(module.UNCONFIRMED_MESSAGES + 5):
-        sent.record(notification(), 0)
+        sent.record(make_notification(), 0)
     sent.confirm(sent.sequence)
     assert sent.drop() == module.NOTHING_UNCONFIRMED
 
@@ -86,7 +86,7 @@ def test_a_ping_is_wanted_once_after_every_so_many_messages() -> None:
     sent = Unacknowledged()
     wanted = 0
     for _ in range(module.CONFIRM_EVERY * 3):
-        sent.record(notification(), 0)
+        sent.record(make_notification(), 0)
         wanted += sent.wants_ping()
     assert wanted == 3
     sent.record(request(1), 0)

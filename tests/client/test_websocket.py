@@ -33,7 +33,7 @@ from vaultbridge.client.websocket.unacknowledged import CONFIRM_EVERY
 from vaultbridge.errors import EngineFailure, TimedOut
 
 
-def virtually(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+def in_virtual_time(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
     """Run a test in virtual time; no task may outlive it."""
 
     @wraps(test)
@@ -73,7 +73,7 @@ class User(TransportUser[WebSocketTransport]):
 # Starting and closing.
 
 
-@virtually
+@in_virtual_time
 async def test_start_connects_and_close_ends_with_one_on_close() -> None:
     user = User(World())
     assert user.transport.state == "disconnected" and not user.transport.is_connected
@@ -86,7 +86,7 @@ async def test_start_connects_and_close_ends_with_one_on_close() -> None:
     assert user.world.open_connections == 0
 
 
-@virtually
+@in_virtual_time
 async def test_a_failed_first_connect_raises_and_does_not_go_on_in_the_background() -> None:
     world = World()
     world.refusals = 1
@@ -101,7 +101,7 @@ async def test_a_failed_first_connect_raises_and_does_not_go_on_in_the_backgroun
     await user.transport.close()
 
 
-@virtually
+@in_virtual_time
 async def test_a_connect_without_an_end_times_out() -> None:
     async def dial() -> Any:
         await asyncio.sleep(1000)
@@ -113,7 +113,7 @@ async def test_a_connect_without_an_end_times_out() -> None:
     assert asyncio.get_running_loop().time() - before == pytest.approx(3)
 
 
-@virtually
+@in_virtual_time
 async def test_start_may_not_be_called_twice_or_after_the_end() -> None:
     async with User(World()) as user:
         with pytest.raises(TransportClosed, match="already been started"):
@@ -122,7 +122,7 @@ async def test_start_may_not_be_called_twice_or_after_the_end() -> None:
         await user.transport.start()
 
 
-@virtually
+@in_virtual_time
 async def test_closing_while_connecting_ends_both() -> None:
     user = User(World(delay=5))
     starting = asyncio.create_task(user.transport.start())
@@ -134,7 +134,7 @@ async def test_closing_while_connecting_ends_both() -> None:
     assert user.closed == 1 and user.world.open_connections == 0
 
 
-@virtually
+@in_virtual_time
 async def test_a_cancelled_start_leaves_nothing_behind() -> None:
     user = User(World(delay=5))
     starting = asyncio.create_task(user.transport.start())
@@ -145,7 +145,7 @@ async def test_a_cancelled_start_leaves_nothing_behind() -> None:
     assert user.states == ["connecting", "disconnected"] and user.world.open_connections == 0
 
 
-@virtually
+@in_virtual_time
 async def test_close_before_start_still_ends_the_transport() -> None:
     user = User(World())
     await user.send(request_id=1)
@@ -153,7 +153,7 @@ async def test_close_before_start_still_ends_the_transport() -> None:
     assert user.closed == 1 and "never sent" in user.answer(1)["error"]["message"]
 
 
-@virtually
+@in_virtual_time
 async def test_a_callback_may_close_the_transport() -> None:
     user = User(World())
     user.transport.on_message = lambda message: user.transport.close()
@@ -164,7 +164,7 @@ async def test_a_callback_may_close_the_transport() -> None:
     assert user.closed == 1 and user.world.open_connections == 0
 
 
-@virtually
+@in_virtual_time
 async def test_a_server_that_does_not_answer_the_close_frame_is_cut_after_the_close_timeout() -> None:
     user = User(World(), close_timeout=2)
     await user.transport.start()
@@ -178,7 +178,7 @@ async def test_a_server_that_does_not_answer_the_close_frame_is_cut_after_the_cl
 # Sending and receiving.
 
 
-@virtually
+@in_virtual_time
 async def test_messages_go_out_in_order_and_answers_come_back() -> None:
     async with User(World()) as user:
         for n in range(20):
@@ -188,7 +188,7 @@ async def test_messages_go_out_in_order_and_answers_come_back() -> None:
         assert [user.answer(n)["result"]["echo"]["n"] for n in range(20)] == list(range(20))
 
 
-@virtually
+@in_virtual_time
 async def test_an_invalid_message_is_not_sent_and_the_reason_is_reported() -> None:
     async with User(World()) as user:
         with pytest.raises(InvalidMessage, match="both"):
@@ -198,7 +198,7 @@ async def test_an_invalid_message_is_not_sent_and_the_reason_is_reported() -> No
         assert user.world.log == [] and user.transport.is_connected
 
 
-@virtually
+@in_virtual_time
 async def test_invalid_messages_from_the_server_are_reported_and_do_not_end_the_connection() -> None:
     async with User(World()) as user:
         for bad in ("{", "[]", '{"jsonrpc":"2.0","method":"x","result":1}', b"\xff"):
@@ -209,7 +209,7 @@ async def test_invalid_messages_from_the_server_are_reported_and_do_not_end_the_
         assert [m["method"] for m in user.messages] == ["good"] and user.transport.is_connected
 
 
-@virtually
+@in_virtual_time
 async def test_a_request_whose_answer_is_refused_fails_instead_of_hanging() -> None:
     async with User(World()) as user:
         user.world.answer = lambda connection, request: None
@@ -219,7 +219,7 @@ async def test_a_request_whose_answer_is_refused_fails_instead_of_hanging() -> N
         assert "was refused" in user.answer(5)["error"]["message"]
 
 
-@virtually
+@in_virtual_time
 async def test_a_request_whose_answer_has_its_id_as_a_float_fails_instead_of_hanging() -> None:
     async with User(World()) as user:
         user.world.answer = lambda connection, request: None
@@ -229,7 +229,7 @@ async def test_a_request_whose_answer_has_its_id_as_a_float_fails_instead_of_han
         assert "was refused" in user.answer(5)["error"]["message"]
 
 
-@virtually
+@in_virtual_time
 @pytest.mark.parametrize("wrong_id", ["9" * 5000, '"' + "x" * 100_000 + '"'])
 async def test_an_id_of_any_length_ends_nothing_and_fills_no_log(wrong_id: str) -> None:
     async with User(World()) as user:
@@ -241,7 +241,7 @@ async def test_an_id_of_any_length_ends_nothing_and_fills_no_log(wrong_id: str) 
         assert "result" in user.answer(1)
 
 
-@virtually
+@in_virtual_time
 async def test_a_request_id_in_use_is_refused_and_free_again_after_the_answer() -> None:
     async with User(World()) as user:
         await user.send(request_id=1)
@@ -254,7 +254,7 @@ async def test_a_request_id_in_use_is_refused_and_free_again_after_the_answer() 
         assert len(user.messages) == 3
 
 
-@virtually
+@in_virtual_time
 async def test_an_answer_to_no_request_is_reported_and_not_delivered() -> None:
     async with User(World()) as user:
         await user.send(request_id=1)
@@ -265,7 +265,7 @@ async def test_an_answer_to_no_request_is_reported_and_not_delivered() -> None:
         assert user.error(UnknownAnswer)
 
 
-@virtually
+@in_virtual_time
 async def test_messages_above_the_limit_are_refused_both_ways_and_only_their_request_fails() -> None:
     async with User(World(), max_message_bytes=200) as user:
         with pytest.raises(InvalidMessage, match="the limit is 200"):
@@ -277,7 +277,7 @@ async def test_messages_above_the_limit_are_refused_both_ways_and_only_their_req
         assert user.transport.is_connected
 
 
-@virtually
+@in_virtual_time
 async def test_binary_frames_with_json_are_understood() -> None:
     async with User(World()) as user:
         user.world.connection.push(b'{"jsonrpc":"2.0","method":"binary"}')
@@ -285,7 +285,7 @@ async def test_binary_frames_with_json_are_understood() -> None:
         assert user.messages == [{"jsonrpc": "2.0", "method": "binary"}]
 
 
-@virtually
+@in_virtual_time
 async def test_a_callback_that_raises_harms_nobody_else() -> None:
     user = User(World())
     seen = []
@@ -302,7 +302,7 @@ async def test_a_callback_that_raises_harms_nobody_else() -> None:
         assert len(seen) == 2 and [str(e) for e in user.errors] == ["the user's own mistake"] * 2
 
 
-@virtually
+@in_virtual_time
 async def test_an_awaitable_callback_holds_back_the_next_message() -> None:
     user = User(World())
     running = peak = 0
@@ -325,7 +325,7 @@ async def test_an_awaitable_callback_holds_back_the_next_message() -> None:
 # Losing the connection.
 
 
-@virtually
+@in_virtual_time
 async def test_requests_in_flight_fail_at_once_and_are_never_sent_again() -> None:
     world = World()
     async with User(world, reconnect_delay=50) as user:
@@ -345,7 +345,7 @@ async def test_requests_in_flight_fail_at_once_and_are_never_sent_again() -> Non
         assert user.transport.is_connected and len(world.received(method="tools/call")) == 1
 
 
-@virtually
+@in_virtual_time
 async def test_attempts_come_at_once_and_then_after_the_seed_s_delays() -> None:
     world = World(delay=0)
     async with User(world, reconnect_attempts=4, reconnect_delay=1.0) as user:
@@ -358,7 +358,7 @@ async def test_attempts_come_at_once_and_then_after_the_seed_s_delays() -> None:
         assert user.closed == 1
 
 
-@virtually
+@in_virtual_time
 async def test_on_close_comes_once_after_the_attempts_are_spent() -> None:
     world = World()
     user = User(world, reconnect_attempts=3)
@@ -375,7 +375,7 @@ async def test_on_close_comes_once_after_the_attempts_are_spent() -> None:
     assert user.closed == 1
 
 
-@virtually
+@in_virtual_time
 async def test_without_attempts_a_lost_connection_is_the_end() -> None:
     user = User(World(), reconnect_attempts=0)
     await user.transport.start()
@@ -384,7 +384,7 @@ async def test_without_attempts_a_lost_connection_is_the_end() -> None:
     assert user.closed == 1 and user.world.dials == 1
 
 
-@virtually
+@in_virtual_time
 async def test_a_stable_connection_gives_all_attempts_back_and_an_unstable_one_does_not() -> None:
     world = World(delay=0)
     user = User(world, reconnect_attempts=2, reconnect_delay=0.1, stable_after=5)
@@ -400,7 +400,7 @@ async def test_a_stable_connection_gives_all_attempts_back_and_an_unstable_one_d
     assert user.closed == 1, "a server that accepts and drops at once is not called for ever"
 
 
-@virtually
+@in_virtual_time
 async def test_jitter_comes_from_the_given_source() -> None:
     world = World(delay=0)
     transport = WebSocketTransport(
@@ -415,7 +415,7 @@ async def test_jitter_comes_from_the_given_source() -> None:
     await transport.close()
 
 
-@virtually
+@in_virtual_time
 async def test_messages_sent_meanwhile_wait_and_go_out_in_order_afterwards() -> None:
     world = World()
     async with User(world, reconnect_delay=1) as user:
@@ -431,7 +431,7 @@ async def test_messages_sent_meanwhile_wait_and_go_out_in_order_afterwards() -> 
         assert all("result" in user.answer(n) for n in range(10))
 
 
-@virtually
+@in_virtual_time
 async def test_messages_before_start_wait_too() -> None:
     user = User(World())
     await user.send(n=1)
@@ -441,7 +441,7 @@ async def test_messages_before_start_wait_too() -> None:
         assert [m["params"]["n"] for m in user.world.log] == [1]
 
 
-@virtually
+@in_virtual_time
 async def test_a_full_queue_refuses_with_an_error() -> None:
     user = User(World(), max_queue_messages=2)
     await user.send()
@@ -452,7 +452,7 @@ async def test_a_full_queue_refuses_with_an_error() -> None:
     await user.transport.close()
 
 
-@virtually
+@in_virtual_time
 async def test_close_clears_the_queue_and_reports_what_was_in_it() -> None:
     user = User(World())
     await user.send("note")
@@ -463,7 +463,7 @@ async def test_close_clears_the_queue_and_reports_what_was_in_it() -> None:
     assert user.answer(1)["error"]["data"] == {"reason": "not-sent", "sent": False}
 
 
-@virtually
+@in_virtual_time
 async def test_a_notification_that_may_not_have_arrived_is_reported_with_its_content() -> None:
     world = World(delay=1)
     async with User(world) as user:
@@ -475,7 +475,7 @@ async def test_a_notification_that_may_not_have_arrived_is_reported_with_its_con
         assert world.log == []
 
 
-@virtually
+@in_virtual_time
 async def test_a_notification_proved_by_a_later_answer_is_not_reported() -> None:
     world = World()
     async with User(world) as user:
@@ -487,7 +487,7 @@ async def test_a_notification_proved_by_a_later_answer_is_not_reported() -> None
         assert not [e for e in user.errors if isinstance(e, MessagesUnconfirmed)]
 
 
-@virtually
+@in_virtual_time
 async def test_an_answered_close_frame_proves_everything() -> None:
     user = User(World())
     await user.transport.start()
@@ -496,7 +496,7 @@ async def test_an_answered_close_frame_proves_everything() -> None:
     assert user.errors == [] and len(user.world.log) == 1
 
 
-@virtually
+@in_virtual_time
 async def test_many_notifications_are_confirmed_by_pings_without_a_heartbeat() -> None:
     world = World()
     async with User(world, heartbeat=None) as user:
@@ -508,7 +508,7 @@ async def test_many_notifications_are_confirmed_by_pings_without_a_heartbeat() -
         assert len(user.error(MessagesUnconfirmed).messages) == 10
 
 
-@virtually
+@in_virtual_time
 async def test_requests_beyond_the_limit_in_flight_wait_for_answers() -> None:
     world = World(delay=1)
     async with User(world, max_in_flight=2, heartbeat=None) as user:
@@ -519,7 +519,7 @@ async def test_requests_beyond_the_limit_in_flight_wait_for_answers() -> None:
         assert all("result" in user.answer(n) for n in range(6))
 
 
-@virtually
+@in_virtual_time
 async def test_a_cancelled_request_without_an_answer_keeps_no_place() -> None:
     world = World()
     world.answer = lambda connection, request: None
@@ -537,7 +537,7 @@ async def test_a_cancelled_request_without_an_answer_keeps_no_place() -> None:
         assert "result" in user.answer(0) and user.transport.metrics().in_flight == 2
 
 
-@virtually
+@in_virtual_time
 async def test_an_answer_to_a_request_of_a_lost_connection_is_not_sent_over_another() -> None:
     world = World()
     async with User(world) as user:
@@ -559,7 +559,7 @@ async def test_an_answer_to_a_request_of_a_lost_connection_is_not_sent_over_anot
 # Sessions with a handshake.
 
 
-@virtually
+@in_virtual_time
 async def test_the_handshake_is_repeated_before_the_queue_is_flushed() -> None:
     world = World(handshake=True)
     async with User(world, reconnect_delay=1) as user:
@@ -576,7 +576,7 @@ async def test_the_handshake_is_repeated_before_the_queue_is_flushed() -> None:
         assert world.wrong == []
 
 
-@virtually
+@in_virtual_time
 async def test_a_confirmation_that_waited_in_the_queue_is_not_sent_twice() -> None:
     world = World(handshake=True)
     async with User(world, reconnect_delay=1) as user:
@@ -591,7 +591,7 @@ async def test_a_confirmation_that_waited_in_the_queue_is_not_sent_twice() -> No
         assert [m["method"] for m in world.log] == ["initialize", "notifications/initialized"]
 
 
-@virtually
+@in_virtual_time
 async def test_a_handshake_that_was_queued_while_a_connection_was_lost_is_followed() -> None:
     world = World(handshake=True)
     user = User(world, reconnect_delay=1)
@@ -613,7 +613,7 @@ async def test_a_handshake_that_was_queued_while_a_connection_was_lost_is_follow
         assert [m["method"] for m in world.log] == ["initialize"]
 
 
-@virtually
+@in_virtual_time
 async def test_subscriptions_and_the_log_level_are_asked_for_again_after_the_handshake() -> None:
     world = World(handshake=True)
     async with User(world, reconnect_delay=1) as user:
@@ -646,7 +646,7 @@ async def test_subscriptions_and_the_log_level_are_asked_for_again_after_the_han
         assert world.wrong == []
 
 
-@virtually
+@in_virtual_time
 async def test_a_subscription_that_the_server_now_refuses_is_reported_and_not_requested_again() -> None:
     world = World(handshake=True)
     async with User(world, reconnect_delay=1) as user:
@@ -677,7 +677,7 @@ async def test_a_subscription_that_the_server_now_refuses_is_reported_and_not_re
         assert user.transport.is_connected
 
 
-@virtually
+@in_virtual_time
 async def test_a_modern_session_repeats_nothing() -> None:
     world = World()
     async with User(world) as user:
@@ -692,7 +692,7 @@ async def test_a_modern_session_repeats_nothing() -> None:
         assert [m["method"] for m in world.log] == ["tools/list"]
 
 
-@virtually
+@in_virtual_time
 async def test_a_server_that_refuses_the_repeated_handshake_counts_as_a_failed_attempt() -> None:
     world = World(handshake=True)
     user = User(world, reconnect_attempts=2, reconnect_delay=1)
@@ -712,7 +712,7 @@ async def test_a_server_that_refuses_the_repeated_handshake_counts_as_a_failed_a
     assert sum("never again" in str(e) for e in user.errors) == 2
 
 
-@virtually
+@in_virtual_time
 async def test_a_handshake_that_is_not_repeated_in_time_counts_as_a_failed_attempt() -> None:
     world = World(handshake=True)
     user = User(world, reconnect_attempts=1, connect_timeout=2)
@@ -734,7 +734,7 @@ async def test_a_handshake_that_is_not_repeated_in_time_counts_as_a_failed_attem
 # Clocks.
 
 
-@virtually
+@in_virtual_time
 async def test_a_half_open_connection_is_found_by_the_heartbeat_and_replaced() -> None:
     world = World()
     async with User(world, heartbeat=10, heartbeat_timeout=5) as user:
@@ -748,7 +748,7 @@ async def test_a_half_open_connection_is_found_by_the_heartbeat_and_replaced() -
         assert user.transport.is_connected and world.dials == 2
 
 
-@virtually
+@in_virtual_time
 async def test_the_heartbeat_ends_with_its_connection() -> None:
     """One that went on would ping a dead connection for as long as the transport lives: one more for every
     loss."""
@@ -763,14 +763,14 @@ async def test_the_heartbeat_ends_with_its_connection() -> None:
             assert len(asyncio.all_tasks()) == running
 
 
-@virtually
+@in_virtual_time
 async def test_a_server_that_answers_pings_is_left_alone() -> None:
     async with User(World(), heartbeat=1, heartbeat_timeout=1) as user:
         await asyncio.sleep(100)
         assert user.errors == [] and user.world.dials == 1
 
 
-@virtually
+@in_virtual_time
 async def test_a_slow_callback_is_not_taken_for_the_server_s_silence() -> None:
     """While the user holds back the next message, pongs are not read either: nobody has listened."""
     world = World()
@@ -790,7 +790,7 @@ async def test_a_slow_callback_is_not_taken_for_the_server_s_silence() -> None:
         assert "heartbeat" in str(user.error(ConnectionLost)), "and listening again, silence counts again"
 
 
-@virtually
+@in_virtual_time
 async def test_without_a_heartbeat_silence_is_no_reason() -> None:
     async with User(World(), heartbeat=None) as user:
         user.world.connection.half_open = True
@@ -800,7 +800,7 @@ async def test_without_a_heartbeat_silence_is_no_reason() -> None:
         await asyncio.sleep(1)
 
 
-@virtually
+@in_virtual_time
 async def test_a_request_without_an_answer_times_out_and_is_cancelled_at_the_server() -> None:
     world = World()
     async with User(world, request_timeout=5) as user:
@@ -815,7 +815,7 @@ async def test_a_request_without_an_answer_times_out_and_is_cancelled_at_the_ser
         assert len(user.messages) == 1 and user.errors == [], "a late answer is neither news nor an error"
 
 
-@virtually
+@in_virtual_time
 async def test_a_queued_request_times_out_too_and_is_then_not_sent() -> None:
     world = World()
     async with User(world, request_timeout=5, reconnect_delay=20) as user:
@@ -828,7 +828,7 @@ async def test_a_queued_request_times_out_too_and_is_then_not_sent() -> None:
         assert world.received(method="late") == []
 
 
-@virtually
+@in_virtual_time
 async def test_an_initialize_that_times_out_is_not_cancelled() -> None:
     world = World()
     async with User(world, request_timeout=1) as user:
@@ -839,7 +839,7 @@ async def test_an_initialize_that_times_out_is_not_cancelled() -> None:
         assert user.transport.metrics().messages_sent == 1
 
 
-@virtually
+@in_virtual_time
 async def test_is_alive_asks_the_server() -> None:
     user = User(World())
     assert not await user.transport.is_alive()
@@ -849,7 +849,7 @@ async def test_is_alive_asks_the_server() -> None:
         assert not await user.transport.is_alive(2)
 
 
-@virtually
+@in_virtual_time
 async def test_flush_waits_until_the_queue_is_empty_or_the_transport_has_ended() -> None:
     world = World(delay=1)
     async with User(world, max_in_flight=1, heartbeat=None) as user:
@@ -871,7 +871,7 @@ async def test_flush_waits_until_the_queue_is_empty_or_the_transport_has_ended()
 # Metrics.
 
 
-@virtually
+@in_virtual_time
 async def test_metrics_count_messages_bytes_errors_reconnects_and_latency() -> None:
     world = World(delay=0.1)
     async with User(world) as user:
@@ -895,7 +895,7 @@ async def test_metrics_count_messages_bytes_errors_reconnects_and_latency() -> N
 # The queue file.
 
 
-@virtually
+@in_virtual_time
 async def test_a_queue_survives_the_process_and_goes_out_after_the_new_handshake(tmp_path: Path) -> None:
     file = tmp_path / "queue.sqlite"
     first = User(World(), queue_file=file)
@@ -918,7 +918,7 @@ async def test_a_queue_survives_the_process_and_goes_out_after_the_new_handshake
         assert world.wrong == []
 
 
-@virtually
+@in_virtual_time
 async def test_the_handshake_of_an_earlier_process_is_reported_and_never_sent(tmp_path: Path) -> None:
     """It would begin a second session in the middle of the new one."""
     file = tmp_path / "queue.sqlite"
@@ -935,7 +935,7 @@ async def test_the_handshake_of_an_earlier_process_is_reported_and_never_sent(tm
         assert [m["method"] for m in world.log] == ["initialize", "notifications/initialized", "note"]
 
 
-@virtually
+@in_virtual_time
 async def test_without_a_handshake_the_restored_messages_go_before_the_first_new_one(tmp_path: Path) -> None:
     file = tmp_path / "queue.sqlite"
     first = User(World(), queue_file=file)
@@ -947,7 +947,7 @@ async def test_without_a_handshake_the_restored_messages_go_before_the_first_new
         assert [m["method"] for m in user.world.log] == ["old", "new"]
 
 
-@virtually
+@in_virtual_time
 async def test_close_clears_the_queue_file_unless_asked_to_keep_it(tmp_path: Path) -> None:
     file = tmp_path / "queue.sqlite"
     first = User(World(), queue_file=file)
@@ -958,7 +958,7 @@ async def test_close_clears_the_queue_file_unless_asked_to_keep_it(tmp_path: Pat
     await second.transport.close()
 
 
-@virtually
+@in_virtual_time
 async def test_what_was_sent_but_not_confirmed_is_reported_by_the_next_process_and_never_sent_again(
     tmp_path: Path,
 ) -> None:
@@ -980,7 +980,7 @@ async def test_what_was_sent_but_not_confirmed_is_reported_by_the_next_process_a
         assert user.errors == [], "reported once"
 
 
-@virtually
+@in_virtual_time
 async def test_when_the_attempts_are_spent_notifications_stay_in_the_file_and_requests_do_not(
     tmp_path: Path,
 ) -> None:
@@ -1002,7 +1002,7 @@ async def test_when_the_attempts_are_spent_notifications_stay_in_the_file_and_re
         assert [m["method"] for m in later.world.log] == ["note"]
 
 
-@virtually
+@in_virtual_time
 async def test_a_queue_file_is_used_by_one_transport_at_a_time(tmp_path: Path) -> None:
     file = tmp_path / "queue.sqlite"
     first = User(World(), queue_file=file)

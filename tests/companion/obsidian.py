@@ -39,7 +39,7 @@ FLAGS = ("--no-warnings", "--experimental-websocket")
 """Node 20 has a browser's WebSocket behind this word; later ones have it anyway."""
 
 
-def _node() -> str | None:
+def _find_node() -> str | None:
     """A Node.js that has a browser's WebSocket."""
     found = shutil.which("node")
     if found is None:
@@ -48,7 +48,7 @@ def _node() -> str | None:
     return found if tried.returncode == 0 else None
 
 
-NODE = _node()
+NODE = _find_node()
 
 needs_node = pytest.mark.skipif(
     NODE is None and not os.environ.get("VAULTBRIDGE_NEEDS_NPM"), reason="Node.js 20.10 or later is not here"
@@ -110,7 +110,7 @@ class Obsidian:
         await self._reader
 
 
-def absolute(vault: Path, note: str) -> str:
+def make_absolute(vault: Path, note: str) -> str:
     """The note's place as Claude Code names it."""
     return str(vault.resolve() / note)
 

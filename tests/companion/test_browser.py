@@ -16,7 +16,7 @@ from browser.axe import find_barriers
 from browser.chromium import Chromium, NoBrowser, Page, give_up
 from companion.obsidian import FOLDER
 from support.editor import Client
-from support.node import NotInstallable, installed, without_packages
+from support.node import NotInstallable, install_packages, skip_without_packages
 from support.serve import Served, served
 from support.waiting import ask_until
 
@@ -41,7 +41,7 @@ class _Files(http.server.SimpleHTTPRequestHandler):
 
     def translate_path(self, path: str) -> str:
         if path.startswith("/npm/"):
-            return str(installed("companion", PINNED) / "node_modules" / path.removeprefix("/npm/"))
+            return str(install_packages("companion", PINNED) / "node_modules" / path.removeprefix("/npm/"))
         name = Path(path.partition("?")[0]).name
         folder = HERE if (HERE / name).is_file() else FOLDER
         return str(folder / name)
@@ -94,7 +94,7 @@ async def propose(client: Client, tmp_path: Path, page: Page) -> Any:
     return asked
 
 
-async def tab(page: Page) -> str:
+async def press_tab(page: Page) -> str:
     """To the next element that keys reach; gives what it is called."""
     await page.key("Tab")
     name = (
@@ -107,10 +107,10 @@ async def test_a_change_is_decided_with_keys_alone(page: Page, server: Served, t
     async with server.client() as client:
         asked = await propose(client, tmp_path, page)
         assert await page.run("document.activeElement.textContent") == "Note.md"
-        assert await tab(page) == "Change 1 of 2, line 2"
-        assert await tab(page) == "Only this: change 1"
-        assert await tab(page) == "Change 1 of 2, line 2"  # its lines, which may have to be scrolled
-        assert await tab(page) == "Change 2 of 2, line 18"
+        assert await press_tab(page) == "Change 1 of 2, line 2"
+        assert await press_tab(page) == "Only this: change 1"
+        assert await press_tab(page) == "Change 1 of 2, line 2"  # its lines, which may have to be scrolled
+        assert await press_tab(page) == "Change 2 of 2, line 18"
         await page.key(" ")
         assert await page.run("document.querySelectorAll('.vaultbridge-leftout').length") == 1
         # The card was drawn again, and the person is where they were.
@@ -118,9 +118,9 @@ async def test_a_change_is_decided_with_keys_alone(page: Page, server: Served, t
             await page.run("document.activeElement.closest('label').textContent.trim()")
             == "Change 2 of 2, line 18"
         )
-        assert await tab(page) == "Only this: change 2"
-        await tab(page)
-        assert await tab(page) == "Accept 1 of 2 changes"
+        assert await press_tab(page) == "Only this: change 2"
+        await press_tab(page)
+        assert await press_tab(page) == "Accept 1 of 2 changes"
         await page.key("Enter")
         result = await client.end(asked)
         assert result["content"][1]["text"] == TEXT.replace("line 2\n", "line two <b>\n")
@@ -201,9 +201,9 @@ LONG = "".join(f"line {number} 🧀 end\n" for number in range(1, 201))
 async def editor(chromium: Chromium, files: str, server: Served, tmp_path: Path) -> AsyncIterator[Page]:
     """The app with `Long.md` open in CodeMirror."""
     try:
-        installed("companion", PINNED)
+        install_packages("companion", PINNED)
     except NotInstallable as reason:
-        without_packages(reason)
+        skip_without_packages(reason)
     (tmp_path / "vault" / "Long.md").write_text(LONG, "utf-8")
     async with chromium.page(files) as page:
         address = f"http://127.0.0.1:{server.port}"
@@ -217,7 +217,7 @@ async def editor(chromium: Chromium, files: str, server: Served, tmp_path: Path)
         assert page.complaints() == []
 
 
-async def next_selection(client: Client, text: str) -> dict[str, Any]:
+async def wait_for_selection(client: Client, text: str) -> dict[str, Any]:
     while True:
         params = await client.next("selection_changed")
         if params["text"] == text and str(params["filePath"]).endswith("Long.md"):
@@ -226,12 +226,12 @@ async def next_selection(client: Client, text: str) -> dict[str, Any]:
 
 async def test_what_is_selected_with_keys_arrives_at_the_assistant(editor: Page, server: Served) -> None:
     async with server.client() as client:
-        await next_selection(client, "")
+        await wait_for_selection(client, "")
         await editor.click(".cm-line")
         await editor.key("Home")
         for _ in range(8):  # A character of two units is one press.
             await editor.key("ArrowRight", shift=True)
-        params = await next_selection(client, "line 1 🧀")
+        params = await wait_for_selection(client, "line 1 🧀")
         assert params["selection"]["start"] == {"line": 0, "character": 0}
         assert params["selection"]["end"] == {"line": 0, "character": 9}
         await editor.key("ArrowDown", shift=True)
@@ -304,7 +304,7 @@ async def test_a_plugin_that_is_switched_off_hears_nothing_of_the_editor(
     editor: Page, server: Served
 ) -> None:
     async with server.client() as client:
-        await next_selection(client, "")
+        await wait_for_selection(client, "")
         await editor.run(
             "window.heard = 0; const schedule = plugin.reports.schedule;"
             "plugin.reports.schedule = function () { heard++; schedule.call(this); };"
@@ -312,7 +312,7 @@ async def test_a_plugin_that_is_switched_off_hears_nothing_of_the_editor(
         await editor.click(".cm-line")
         await editor.key("Home")
         await editor.key("ArrowRight", shift=True)
-        await next_selection(client, "l")
+        await wait_for_selection(client, "l")
         before = await editor.run("heard")
         assert before > 0
         await editor.run("plugin.unload()")

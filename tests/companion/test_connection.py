@@ -41,16 +41,16 @@ async def server(tmp_path: Path, vault: Path) -> AsyncIterator[Served]:
             yield server
 
 
-def listed(folder: Path) -> list[Path]:
+def list_files(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*"))
 
 
-def by_hand(server: Served, **changes: Any) -> dict[str, Any]:
+def make_manual_settings(server: Served, **changes: Any) -> dict[str, Any]:
     address = f"http://127.0.0.1:{server.port}"
     return {"automatic": False, "address": address, "token": server.token, **changes}
 
 
-async def editors_at(server: Served, vault: Path) -> list[str]:
+async def list_editors(server: Served, vault: Path) -> list[str]:
     status = await server.command("status", "--json")
     for line in status[1].splitlines():
         found = json.loads(line)
@@ -59,10 +59,10 @@ async def editors_at(server: Served, vault: Path) -> list[str]:
     raise AssertionError(status)
 
 
-async def no_editor_is_left(server: Served, vault: Path) -> None:
+async def wait_until_no_editor(server: Served, vault: Path) -> None:
     """Wait until the bridge has noticed that the last one went."""
     async with asyncio.timeout(BOUND):
-        while await editors_at(server, vault):
+        while await list_editors(server, vault):
             pass
 
 
@@ -72,7 +72,7 @@ async def no_editor_is_left(server: Served, vault: Path) -> None:
 async def test_it_joins_as_obsidian_itself(server: Served, vault: Path) -> None:
     async with obsidian(vault, server.environ) as app:
         await app.connected()
-        assert await editors_at(server, vault) == ["obsidian"]
+        assert await list_editors(server, vault) == ["obsidian"]
 
 
 async def test_it_waits_for_a_bridge_that_is_started_later(tmp_path: Path, vault: Path) -> None:
@@ -101,15 +101,15 @@ async def test_a_vault_that_is_served_beside_another_is_joined_by_its_own_name(
 ) -> None:
     async with served(tmp_path / "home", other, vault) as server, obsidian(vault, server.environ) as app:
         await app.connected()
-        assert await editors_at(server, vault) == ["obsidian"]
-        assert await editors_at(server, other) == []
+        assert await list_editors(server, vault) == ["obsidian"]
+        assert await list_editors(server, other) == []
 
 
 async def test_the_bridge_of_another_vault_is_not_used(tmp_path: Path, vault: Path, other: Path) -> None:
     async with served(tmp_path / "home", other) as server, obsidian(vault, server.environ) as app:
         await app.until("status", "it === 'Bridge: not connected'")
         assert await app.see("why") == NOT_RUNNING
-        assert await editors_at(server, other) == []
+        assert await list_editors(server, other) == []
 
 
 async def test_a_port_that_another_vaults_bridge_has_taken_is_left_alone(
@@ -128,7 +128,7 @@ async def test_a_port_that_another_vaults_bridge_has_taken_is_left_alone(
         async with obsidian(vault, server.environ) as app:
             await app.until("status", "it === 'Bridge: refused'")
             assert "token" in await app.see("why")
-            assert await editors_at(server, other) == []
+            assert await list_editors(server, other) == []
 
 
 async def test_a_program_on_a_dead_bridges_port_does_not_get_the_token(server: Served, vault: Path) -> None:
@@ -197,14 +197,14 @@ async def test_a_phone_connects_with_the_typed_address_and_token(server: Served,
         await app.until("state", "it === 'connected'")
         await app.do("command", name="status")
         await app.until("modal", "it.startsWith('BridgeConnected')")
-        assert await editors_at(server, vault) == ["obsidian"]
+        assert await list_editors(server, vault) == ["obsidian"]
         stored = json.loads((await app.see("stored"))["vaultbridge-companion"])
         assert (stored["address"], stored["token"]) == (f"http://127.0.0.1:{server.port}/", server.token)
-    assert [path.name for path in listed(vault)] == ["Plain.md"]
+    assert [path.name for path in list_files(vault)] == ["Plain.md"]
 
 
 async def test_a_wrong_token_is_reported_once_in_words(server: Served, vault: Path) -> None:
-    stored = by_hand(server, token="0b1f6a52-0c5e-4c0b-8d57-9a3f5a0c9e11")
+    stored = make_manual_settings(server, token="0b1f6a52-0c5e-4c0b-8d57-9a3f5a0c9e11")
     async with obsidian(vault, server.environ, stored=stored) as app:
         await app.until("status", "it === 'Bridge: refused'")
         await app.do("command", name="reconnect")
@@ -219,10 +219,10 @@ async def test_a_wrong_token_is_reported_once_in_words(server: Served, vault: Pa
 async def test_a_bridge_that_does_not_serve_the_vault_is_not_used(
     server: Served, other: Path, vault: Path
 ) -> None:
-    async with obsidian(other, server.environ, stored=by_hand(server)) as app:
+    async with obsidian(other, server.environ, stored=make_manual_settings(server)) as app:
         await app.until("status", "it === 'Bridge: refused'")
         assert "This bridge serves no such vault" in await app.see("why")
-        assert await editors_at(server, vault) == []
+        assert await list_editors(server, vault) == []
         await app.do("showSettings")
         await app.do("set", name="Vault", value="Notes")
         await app.do("leaveSettings")
@@ -365,7 +365,7 @@ async def test_changes_that_the_bridge_forgot_go_away(server: Served, vault: Pat
 # leaving
 
 
-async def left_behind(app: Obsidian) -> dict[str, int]:
+async def unload_and_count(app: Obsidian) -> dict[str, int]:
     await app.do("unload")
     await app.until("left", "!it.sockets")
     left: dict[str, int] = await app.see("left")
@@ -380,25 +380,25 @@ async def test_unloading_leaves_nothing(server: Served, vault: Path) -> None:
         await app.connected()
         await app.do("open", note="Plain.md")
         assert (await app.do("write", note="Plain.md", text="typed", then="left"))["timers"] > 0
-        assert await left_behind(app) == NOTHING
+        assert await unload_and_count(app) == NOTHING
         await app.do("write", note="Plain.md", text="more")
         assert await app.see("left") == NOTHING
         # Nothing keeps the process alive but its input.
         assert await app.end() == 0
-        await no_editor_is_left(server, vault)
+        await wait_until_no_editor(server, vault)
 
 
 async def test_unloading_while_it_waits_for_a_bridge_leaves_nothing(tmp_path: Path, vault: Path) -> None:
     async with obsidian(vault, Served(tmp_path / "home").environ) as app:
         await app.until("status", "it === 'Bridge: not connected'")
-        assert await left_behind(app) == NOTHING
+        assert await unload_and_count(app) == NOTHING
         assert await app.end() == 0
 
 
 async def test_unloading_in_the_middle_of_connecting_leaves_nothing(server: Served, vault: Path) -> None:
     async with obsidian(vault, server.environ) as app:
         await app.do("command", name="reconnect")
-        assert await left_behind(app) == NOTHING
+        assert await unload_and_count(app) == NOTHING
         assert await app.end() == 0
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from companion.obsidian import Obsidian, absolute, needs_node
+from companion.obsidian import Obsidian, make_absolute, needs_node
 from support.editor import Client
 from support.serve import Served, served
 
@@ -35,11 +35,11 @@ async def server(tmp_path: Path, vault: Path) -> AsyncIterator[Served]:
         yield server
 
 
-async def next_selection(client: Client, vault: Path, note: str, text: str) -> dict[str, Any]:
+async def wait_for_selection(client: Client, vault: Path, note: str, text: str) -> dict[str, Any]:
     """The next selection that is `text` in `note`; others may be sent before it."""
     while True:
         params = await client.next("selection_changed")
-        if params.get("filePath") == absolute(vault, note) and params["text"] == text:
+        if params.get("filePath") == make_absolute(vault, note) and params["text"] == text:
             return params
 
 
@@ -49,7 +49,7 @@ async def next_selection(client: Client, vault: Path, note: str, text: str) -> d
 async def test_the_selection_arrives_at_the_assistant(app: Obsidian, client: Client, vault: Path) -> None:
     await app.do("open", note="Plain.md")
     await app.do("select", note="Plain.md", **{"from": [0, 1]}, to=[1, 6])
-    params = await next_selection(client, vault, "Plain.md", "ne\ntwo 𝄞")
+    params = await wait_for_selection(client, vault, "Plain.md", "ne\ntwo 𝄞")
     assert params["selection"] == {
         "start": {"line": 0, "character": 1},
         "end": {"line": 1, "character": 6},
@@ -61,7 +61,7 @@ async def test_a_private_note_is_never_reported(app: Obsidian, client: Client, v
     await app.do("open", note="Private/Diary.md")
     await app.do("select", note="Private/Diary.md", **{"from": [0, 0]}, to=[0, 4])
     await app.do("open", note="Plain.md")
-    params = await next_selection(client, vault, "Plain.md", "")
+    params = await wait_for_selection(client, vault, "Plain.md", "")
     tabs = json.loads((await client.tool("getOpenEditors"))[0])["tabs"]
     assert [tab["label"] for tab in tabs] == ["Plain.md"] and "Diary" not in str(params)
 
@@ -71,7 +71,7 @@ async def test_the_selection_stays_while_the_person_is_in_the_review(
 ) -> None:
     await app.do("open", note="Plain.md")
     await app.do("select", note="Plain.md", **{"from": [0, 0]}, to=[0, 3])
-    await next_selection(client, vault, "Plain.md", "one")
+    await wait_for_selection(client, vault, "Plain.md", "one")
     await app.do("command", name="review")
     await app.until("left", "it.timers === 0")  # what there was to report has been reported
     await app.do("command", name="status")
@@ -85,13 +85,13 @@ async def test_reading_view_reports_the_note_without_a_selection(
 ) -> None:
     await app.do("open", note="Plain.md")
     await app.do("select", note="Plain.md", **{"from": [0, 0]}, to=[0, 3])
-    await next_selection(client, vault, "Plain.md", "one")
+    await wait_for_selection(client, vault, "Plain.md", "one")
     await app.do("read", note="Plain.md")
-    params = await next_selection(client, vault, "Plain.md", "")
+    params = await wait_for_selection(client, vault, "Plain.md", "")
     assert params["selection"]["isEmpty"]
 
 
-async def tabs_of(client: Client) -> dict[str, dict[str, Any]]:
+async def read_tabs(client: Client) -> dict[str, dict[str, Any]]:
     answer = json.loads((await client.tool("getOpenEditors"))[0])
     return {tab["label"]: tab for tab in answer["tabs"]}
 
@@ -105,12 +105,12 @@ async def test_open_notes_are_reported_with_unsaved_ones_and_without_sidebars(
     await app.do("open", note="Aside.md", area="rightSplit")
     await app.do("write", note=NOTE, text="unsaved\n")
     await app.do("select", note=NOTE, **{"from": [0, 0]}, to=[0, 7])
-    await next_selection(client, vault, NOTE, "unsaved")
-    tabs = await tabs_of(client)
+    await wait_for_selection(client, vault, NOTE, "unsaved")
+    tabs = await read_tabs(client)
     assert list(tabs) == ["Käse Note.md", "Plain.md"]
     assert (tabs["Käse Note.md"]["isDirty"], tabs["Käse Note.md"]["isPinned"]) == (True, True)
     assert not tabs["Plain.md"]["isDirty"]
-    dirty = json.loads((await client.tool("checkDocumentDirty", filePath=absolute(vault, NOTE)))[0])
+    dirty = json.loads((await client.tool("checkDocumentDirty", filePath=make_absolute(vault, NOTE)))[0])
     assert dirty["isDirty"]
 
 
@@ -121,8 +121,8 @@ async def test_a_note_that_another_program_wrote_is_not_unsaved(
     (vault / "Plain.md").write_bytes(b"written\r\nelsewhere\r\n")
     await app.do("noticed", note="Plain.md")
     await app.do("select", note="Plain.md", **{"from": [0, 0]}, to=[0, 7])
-    await next_selection(client, vault, "Plain.md", "written")
-    assert not (await tabs_of(client))["Plain.md"]["isDirty"]
+    await wait_for_selection(client, vault, "Plain.md", "written")
+    assert not (await read_tabs(client))["Plain.md"]["isDirty"]
 
 
 # what the bridge asks
@@ -130,9 +130,9 @@ async def test_a_note_that_another_program_wrote_is_not_unsaved(
 
 async def test_a_note_is_opened_at_a_position(app: Obsidian, client: Client, vault: Path) -> None:
     [answer] = await client.tool(
-        "openFile", filePath=absolute(vault, NOTE), startText="gamma", endText="delta"
+        "openFile", filePath=make_absolute(vault, NOTE), startText="gamma", endText="delta"
     )
-    assert answer == f"Opened file: {absolute(vault, NOTE)}"
+    assert answer == f"Opened file: {make_absolute(vault, NOTE)}"
     assert await app.see("active") == NOTE
     assert await app.see("selected", NOTE) == "gamma\ndelta"
 
@@ -141,7 +141,7 @@ async def test_opening_behind_leaves_the_person_where_they_are(
     app: Obsidian, client: Client, vault: Path
 ) -> None:
     await app.do("open", note="Plain.md")
-    await client.tool("openFile", filePath=absolute(vault, NOTE), makeFrontmost=False)
+    await client.tool("openFile", filePath=make_absolute(vault, NOTE), makeFrontmost=False)
     assert await app.see("active") == "Plain.md"
     assert await app.see("tabs") == ["Plain.md", NOTE]
 
@@ -149,7 +149,7 @@ async def test_opening_behind_leaves_the_person_where_they_are(
 async def test_a_note_that_is_open_gets_no_second_tab(app: Obsidian, client: Client, vault: Path) -> None:
     await app.do("defer", note=NOTE)
     await app.do("open", note="Plain.md")
-    await client.tool("openFile", filePath=absolute(vault, NOTE), startText="beta")
+    await client.tool("openFile", filePath=make_absolute(vault, NOTE), startText="beta")
     assert await app.see("tabs") == [NOTE, "Plain.md"]
     assert await app.see("selected", NOTE) == "beta"
 
@@ -158,7 +158,7 @@ async def test_a_position_beyond_the_text_means_its_end(app: Obsidian, client: C
     """The bridge counts in the file; the editor may hold a shorter text."""
     await app.do("open", note=NOTE)
     await app.do("write", note=NOTE, text="x")
-    await client.tool("openFile", filePath=absolute(vault, NOTE), startText="zeta")
+    await client.tool("openFile", filePath=make_absolute(vault, NOTE), startText="zeta")
     assert await app.see("selected", NOTE) == ""
 
 
@@ -166,8 +166,8 @@ async def test_an_unsaved_note_is_saved(app: Obsidian, client: Client, vault: Pa
     await app.do("open", note=NOTE)
     await app.do("write", note=NOTE, text="from the editor\n")
     await app.do("select", note=NOTE, **{"from": [0, 0]}, to=[0, 4])
-    await next_selection(client, vault, NOTE, "from")
-    answer = json.loads((await client.tool("saveDocument", filePath=absolute(vault, NOTE)))[0])
+    await wait_for_selection(client, vault, NOTE, "from")
+    answer = json.loads((await client.tool("saveDocument", filePath=make_absolute(vault, NOTE)))[0])
     assert answer["saved"] and answer["message"] == "Document saved successfully"
     assert (vault / NOTE).read_text("utf-8") == "from the editor\n"
 
@@ -232,7 +232,7 @@ async def test_the_status_bar_says_how_many_assistants_there_are(app: Obsidian, 
 
 async def test_sharing_is_switched_off_in_the_settings(app: Obsidian, client: Client, vault: Path) -> None:
     await app.do("open", note="Plain.md")
-    await next_selection(client, vault, "Plain.md", "")
+    await wait_for_selection(client, vault, "Plain.md", "")
     await app.do("showSettings")
     await app.do("set", name="Share what I have open", value=False)
     # The client learns that nothing is selected any more.

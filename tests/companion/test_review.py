@@ -15,7 +15,7 @@ from mcp.client import Client as McpClient
 from mcp.client.stdio import StdioServerParameters
 from mcp.types import Implementation
 
-from companion.obsidian import Obsidian, absolute, needs_node, obsidian
+from companion.obsidian import Obsidian, make_absolute, needs_node, obsidian
 from support.editor import Client
 from support.serve import Served, served
 from support.waiting import BOUND
@@ -37,8 +37,8 @@ async def server(tmp_path: Path, vault: Path) -> AsyncIterator[Served]:
 
 
 async def propose(client: Client, vault: Path, note: str, text: str) -> Any:
-    """Claude Code asks for a decision; to be given to `decision`."""
-    place = absolute(vault, note)
+    """Claude Code asks for a decision; to be given to `finish_call`."""
+    place = make_absolute(vault, note)
     arguments = {
         "old_file_path": place,
         "new_file_path": place,
@@ -48,7 +48,7 @@ async def propose(client: Client, vault: Path, note: str, text: str) -> Any:
     return await client.begin("tools/call", name="openDiff", arguments=arguments)
 
 
-async def decision(client: Client, asked: Any) -> list[str]:
+async def finish_call(client: Client, asked: Any) -> list[str]:
     result = await client.end(asked)
     assert not result.get("isError"), result
     return [block["text"] for block in result["content"]]
@@ -58,7 +58,7 @@ def start(call: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
     return asyncio.ensure_future(asyncio.wait_for(call, BOUND))
 
 
-async def bridge_v1(server: Served, tool: str, **arguments: Any) -> dict[str, Any]:
+async def call_bridge_v1(server: Served, tool: str, **arguments: Any) -> dict[str, Any]:
     url = f"http://127.0.0.1:{server.port}/bridge/v1/tools/{tool}/call"
     async with aiohttp.ClientSession() as http, http.post(url, json={"arguments": arguments}) as response:
         answer: dict[str, Any] = await response.json()
@@ -67,7 +67,7 @@ async def bridge_v1(server: Served, tool: str, **arguments: Any) -> dict[str, An
 
 def edit(server: Served, old: str, new: str, note: str = NOTE) -> asyncio.Task[Any]:
     """A change over Bridge v1 that waits for the person."""
-    return start(bridge_v1(server, "edit_note", path=note, op="replace_text", old=old, new=new))
+    return start(call_bridge_v1(server, "edit_note", path=note, op="replace_text", old=old, new=new))
 
 
 def read(vault: Path, note: str = NOTE) -> str:
@@ -129,7 +129,7 @@ async def test_changes_of_every_kind_of_assistant_are_decided_here(
         await app.do("choose", note=NOTE, change=0, take=False)
         await app.do("press", note=NOTE, button="Accept 1 of 2 changes")
         kept = text.replace("line 25\n", "claude 25\n")
-        assert await decision(client, fourth) == ["FILE_SAVED", kept]
+        assert await finish_call(client, fourth) == ["FILE_SAVED", kept]
         (vault / NOTE).write_text(kept, "utf-8")  # as Claude Code does
 
         await app.until("cards", "!it.length")
@@ -161,7 +161,7 @@ async def test_several_files_are_one_proposal(app: Obsidian, server: Served, vau
         {"op": "create", "path": "New.md", "content": "new\n"},
         {"op": "append", "path": "Plain.md", "content": "four"},
     ]
-    call = start(bridge_v1(server, "batch", operations=operations))
+    call = start(call_bridge_v1(server, "batch", operations=operations))
     [card] = await app.until("cards", "it.length")
     assert card["path"] == "3 files" and card["plus"] == ["second", "new", "four"]
     assert "Edit" in card["buttons"] and "Open the note" not in card["buttons"]
@@ -180,14 +180,14 @@ async def test_several_files_are_one_proposal(app: Obsidian, server: Served, vau
 async def test_a_note_that_would_be_deleted_or_moved_is_shown_and_decided_as_a_whole(
     app: Obsidian, server: Served, vault: Path
 ) -> None:
-    call = start(bridge_v1(server, "delete_note", path="Plain.md"))
+    call = start(call_bridge_v1(server, "delete_note", path="Plain.md"))
     [card] = await app.until("cards", "it.length")
     assert "deletes" in card["summary"] and card["changes"] == [] and "Edit" not in card["buttons"]
     await app.do("press", note="Plain.md", button="Reject")
     await call
     assert (vault / "Plain.md").exists()
     await app.until("cards", "!it.length")
-    call = start(bridge_v1(server, "move_note", path="Plain.md", to="Moved.md"))
+    call = start(call_bridge_v1(server, "move_note", path="Plain.md", to="Moved.md"))
     # The other card goes a moment after its answer.
     [card] = await app.until("cards", "it.length === 1 && it[0].path.includes('Moved')")
     assert card["path"] == "Plain.md → Moved.md"
@@ -202,7 +202,7 @@ async def test_the_number_of_a_change_that_is_written_late_appears_by_itself(
     asked = await propose(client, vault, NOTE, TEXT + "more\n")
     await app.until("cards", "it.length")
     await app.do("press", note=NOTE, button="Accept")
-    assert (await decision(client, asked))[0] == "FILE_SAVED"
+    assert (await finish_call(client, asked))[0] == "FILE_SAVED"
     await app.do("panel", name="decided")
     [row] = await app.until("decided", "it.length === 1 && it[0].includes('accepted')")
     assert "change" not in row and "Undo" not in row
@@ -278,7 +278,7 @@ async def test_the_assistant_gets_an_accepted_change(app: Obsidian, client: Clie
     assert await app.see("focused") == NOTE
     await app.until("status", "it === 'Bridge: 1 change'")
     await app.do("press", note=NOTE, button="Accept")
-    assert await decision(client, asked) == ["FILE_SAVED", new]
+    assert await finish_call(client, asked) == ["FILE_SAVED", new]
     await app.until("cards", "!it.length")
     assert read(vault) == TEXT  # the client writes, not the companion
     await app.until("said", f"it === 'The change to {NOTE} was accepted.'")
@@ -294,7 +294,7 @@ async def test_one_part_alone_is_accepted(app: Obsidian, client: Client, vault: 
     [card] = await app.see("cards")
     assert card["buttons"].count("Only this") == 3
     await app.do("press", note=NOTE, button="Accept 1 of 3 changes")
-    assert await decision(client, asked) == ["FILE_SAVED", TEXT.replace("line 15\n", "LINE 15\n")]
+    assert await finish_call(client, asked) == ["FILE_SAVED", TEXT.replace("line 15\n", "LINE 15\n")]
 
 
 async def test_a_change_without_a_chosen_part_can_only_be_rejected(
@@ -306,7 +306,7 @@ async def test_a_change_without_a_chosen_part_can_only_be_rejected(
     [card] = await app.see("cards")
     assert "Accept 0 of 1 change" in card["buttons"] and "Accept 0 of 1 change" not in card["enabled"]
     await app.do("press", note=NOTE, button="Reject")
-    assert await decision(client, asked) == ["DIFF_REJECTED", f"tab {NOTE}"]
+    assert await finish_call(client, asked) == ["DIFF_REJECTED", f"tab {NOTE}"]
 
 
 async def test_parts_that_were_left_out_are_not_in_the_text_to_edit(
@@ -326,7 +326,7 @@ async def test_parts_that_were_left_out_are_not_in_the_text_to_edit(
     [card] = await app.until("cards", "it[0].text === null")
     assert card["plus"] == ["Bêta 🧀", "line 30no line break"] and "edited by you" in card["summary"]
     await app.do("press", note=NOTE, button="Accept my version")
-    assert await decision(client, asked) == ["FILE_SAVED", mine]
+    assert await finish_call(client, asked) == ["FILE_SAVED", mine]
 
 
 async def test_accepting_from_the_form_sends_its_text(app: Obsidian, client: Client, vault: Path) -> None:
@@ -337,7 +337,7 @@ async def test_accepting_from_the_form_sends_its_text(app: Obsidian, client: Cli
     await app.until("cards", "it[0].text !== null")
     await app.do("type", note="New.md", text="mine\n")
     await app.do("press", note="New.md", button="Accept my version")
-    assert await decision(client, asked) == ["FILE_SAVED", "mine\n"]
+    assert await finish_call(client, asked) == ["FILE_SAVED", "mine\n"]
 
 
 async def test_an_edit_can_be_undone(app: Obsidian, client: Client, vault: Path) -> None:
@@ -353,7 +353,7 @@ async def test_an_edit_can_be_undone(app: Obsidian, client: Client, vault: Path)
     [card] = await app.see("cards")
     assert card["plus"] == ["LINE 2"] and "Discard my edit" not in card["buttons"]
     await app.do("press", note=NOTE, button="Accept")
-    assert (await decision(client, asked))[1] == new
+    assert (await finish_call(client, asked))[1] == new
 
 
 # notes that change meanwhile
@@ -384,7 +384,7 @@ async def test_text_written_in_the_note_meanwhile_is_kept(
     await app.until("cards", "it.length === 1")
     await app.do("press", note=NOTE, button="Accept")
     # Claude Code carries its own change over to the note as it is now.
-    assert await decision(client, asked) == ["FILE_SAVED", TEXT.replace("line 2\n", "LINE 2\n")]
+    assert await finish_call(client, asked) == ["FILE_SAVED", TEXT.replace("line 2\n", "LINE 2\n")]
 
 
 async def test_a_conflict_is_shown_and_nothing_is_written_before_the_person_decides(
@@ -417,7 +417,7 @@ async def test_a_conflict_is_shown_and_nothing_is_written_before_the_person_deci
         if call is not None:
             await call
         else:
-            assert await decision(client, asked) == ["FILE_SAVED", both]
+            assert await finish_call(client, asked) == ["FILE_SAVED", both]
             (vault / NOTE).write_text(both, "utf-8")
         await app.until("cards", "!it.length")
         assert read(vault) == both
@@ -470,7 +470,7 @@ async def test_while_the_person_types_a_notice_appears_instead_of_the_review(
     await app.until("cards", "it.length")
     assert await app.see("invitations") == []
     await app.do("press", note=NOTE, button="Reject")
-    assert (await decision(client, asked))[0] == "DIFF_REJECTED"
+    assert (await finish_call(client, asked))[0] == "DIFF_REJECTED"
 
 
 async def test_a_change_that_is_withdrawn_goes_away(app: Obsidian, client: Client, vault: Path) -> None:
@@ -494,7 +494,7 @@ async def test_an_edit_that_was_decided_elsewhere_is_not_lost_silently(
     await app.until("cards", "it[0].text !== null")
     await app.do("type", note=NOTE, text="mine\n")
     await server.command("diffs", vault, "d1", "--accept")
-    assert await decision(client, asked) == ["FILE_SAVED", "new\n"]
+    assert await finish_call(client, asked) == ["FILE_SAVED", "new\n"]
     await app.until("notices", "it.some((one) => /^Your edit of .* was not used/.test(one))")
 
 
@@ -513,7 +513,7 @@ async def test_the_review_can_be_closed_and_opened_again(app: Obsidian, client: 
     await app.do("pressStatus", key="Enter")
     await app.until("cards", "it.length")
     await app.do("press", note=NOTE, button="Reject")
-    assert (await decision(client, asked))[0] == "DIFF_REJECTED"
+    assert (await finish_call(client, asked))[0] == "DIFF_REJECTED"
 
 
 async def test_a_huge_change_is_drawn_in_parts(app: Obsidian, client: Client, vault: Path) -> None:
@@ -525,7 +525,7 @@ async def test_a_huge_change_is_drawn_in_parts(app: Obsidian, client: Client, va
     [card] = await app.see("cards")
     assert len(card["plus"]) == 2000
     await app.do("press", note="Long.md", button="Accept")
-    assert await decision(client, asked) == ["FILE_SAVED", long]
+    assert await finish_call(client, asked) == ["FILE_SAVED", long]
 
 
 async def test_long_texts_are_fetched_only_when_shown(app: Obsidian, client: Client, vault: Path) -> None:
@@ -534,27 +534,27 @@ async def test_long_texts_are_fetched_only_when_shown(app: Obsidian, client: Cli
     [card] = await app.until("cards", "it.length && it[0].plus.length")
     assert len(card["plus"]) == 1000
     await app.do("press", note="Long.md", button="Reject")
-    assert (await decision(client, asked))[0] == "DIFF_REJECTED"
+    assert (await finish_call(client, asked))[0] == "DIFF_REJECTED"
 
 
 # assistants, activity, policy
 
 
 async def test_an_assistant_is_paused_and_resumed(app: Obsidian, server: Served, vault: Path) -> None:
-    await bridge_v1(server, "read_note", path=NOTE)
+    await call_bridge_v1(server, "read_note", path=NOTE)
     await app.do("command", name="activity")
     [row] = await app.until("assistants", "it.length === 1 && it[0].includes('read')")
     name = row.split(" read", 1)[0]
     await app.do("pressIn", panel="activity", button=f"Pause {name}")
     await app.until("assistants", "it[0].includes('paused')")
-    refused = await bridge_v1(server, "read_note", path=NOTE)
+    refused = await call_bridge_v1(server, "read_note", path=NOTE)
     assert refused["success"] is False and "pause" in json.dumps(refused)
     await app.do("pressIn", panel="activity", button=f"Resume {name}")
     await app.until("assistants", "!it[0].includes('paused')")
-    assert (await bridge_v1(server, "read_note", path=NOTE))["success"] is True
+    assert (await call_bridge_v1(server, "read_note", path=NOTE))["success"] is True
     await app.do("pressIn", panel="activity", button="Pause all")
     await app.until("assistants", "it[0].includes('paused')")
-    assert (await bridge_v1(server, "read_note", path=NOTE))["success"] is False
+    assert (await call_bridge_v1(server, "read_note", path=NOTE))["success"] is False
     await app.do("pressIn", panel="activity", button="Resume all")
     await app.until("assistants", "!it[0].includes('paused')")
 
@@ -563,7 +563,7 @@ async def test_what_assistants_do_is_shown_as_it_happens_and_can_be_undone(
     app: Obsidian, server: Served, vault: Path
 ) -> None:
     await app.do("command", name="activity")
-    await bridge_v1(server, "search", query="line 7")
+    await call_bridge_v1(server, "search", query="line 7")
     await app.until("activity", "it.some((row) => row.includes('searched'))")
     call = edit(server, "line 2\n", "second\n")
     await app.until("cards", "it.length")

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from companion.obsidian import FOLDER, MAIN, NODE, needs_node
-from support.node import NotInstallable, installed, without_packages
+from support.node import NotInstallable, install_packages, skip_without_packages
 
 HERE = Path(__file__).parent
 PINNED = HERE / "npm"
@@ -39,9 +39,9 @@ becomes."""
 @pytest.fixture(scope="module")
 def packages() -> Path:
     try:
-        return installed("companion", PINNED)
+        return install_packages("companion", PINNED)
     except NotInstallable as reason:
-        without_packages(reason)
+        skip_without_packages(reason)
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ SAMPLES: dict[str, Any] = {
 }
 
 
-def sample(schema: dict[str, Any]) -> dict[str, Any]:
+def make_sample(schema: dict[str, Any]) -> dict[str, Any]:
     properties = schema.get("properties") or {}
     return {name: SAMPLES.get(properties[name].get("type"), "x") for name in schema.get("required") or ()}
 
@@ -42,7 +42,7 @@ async def act(session: Session, context: dict[str, Any]) -> None:
         return
     schemas = {tool["name"]: tool["inputSchema"] for tool in tools}
     for name, schema in schemas.items():
-        arguments = sample(schema)
+        arguments = make_sample(schema)
         if name == "json_schema_echo":
             arguments = {"schema": schemas["json_schema_2020_12_tool"]}
         try:

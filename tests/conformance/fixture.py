@@ -61,20 +61,20 @@ def make_text(text: str) -> ToolResult:
     return ToolResult((TextContent(text=text),))
 
 
-def form(message: str, required: bool = True, **properties: dict[str, Any]) -> InputRequest:
+def ask_form(message: str, required: bool = True, **properties: dict[str, Any]) -> InputRequest:
     schema: dict[str, Any] = {"type": "object", "properties": properties}
     schema["required"] = list(properties) if required else []
     return InputRequest("elicitation/create", {"message": message, "requestedSchema": schema})
 
 
-def sample(prompt: str, tokens: int = 100) -> InputRequest:
+def ask_sample(prompt: str, tokens: int = 100) -> InputRequest:
     message = {"role": "user", "content": {"type": "text", "text": prompt}}
     return InputRequest("sampling/createMessage", {"messages": [message], "maxTokens": tokens})
 
 
 ROOTS = InputRequest("roots/list", {})
 
-DEFAULTS = form(
+DEFAULTS = ask_form(
     "Please review and update the form fields with defaults",
     required=False,
     name={"type": "string", "description": "User name", "default": "John Doe"},
@@ -83,7 +83,7 @@ DEFAULTS = form(
     status={"type": "string", "enum": ["active", "inactive", "pending"], "default": "active"},
     verified={"type": "boolean", "description": "Verification status", "default": True},
 )
-ENUMS = form(
+ENUMS = ask_form(
     "Please select options from the enum fields",
     required=False,
     untitledSingle={"type": "string", "enum": ["option1", "option2", "option3"]},
@@ -288,7 +288,7 @@ class FixtureProvider(EmptyProvider):
         raise AssertionError("nobody sets that event")
 
     async def _sampling(self, arguments: dict[str, Any], context: Context) -> ToolResult:
-        answer = (await context.ask({"sample": sample(str(arguments.get("prompt", "")))}))["sample"]
+        answer = (await context.ask({"sample": ask_sample(str(arguments.get("prompt", "")))}))["sample"]
         return make_text(f"LLM response: {answer.get('content', {}).get('text', 'no text')}")
 
     async def _elicitation(self, arguments: dict[str, Any], context: Context) -> ToolResult:
@@ -313,12 +313,12 @@ class FixtureProvider(EmptyProvider):
         return make_text("Reconnection test completed successfully.")
 
     async def _missing_capability(self, arguments: dict[str, Any], context: Context) -> ToolResult:
-        await context.ask({"sample": sample("anything")})
+        await context.ask({"sample": ask_sample("anything")})
         return make_text("Success")
 
     async def _streaming_elicitation(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         context.progress(50, 100, "half")
-        answer = (await context.ask({"confirm": form("Go on?", ok={"type": "boolean"})}))["confirm"]
+        answer = (await context.ask({"confirm": ask_form("Go on?", ok={"type": "boolean"})}))["confirm"]
         return make_text(f"Streaming complete: {answer}")
 
     async def _change_tools(self, arguments: dict[str, Any], context: Context) -> ToolResult:
@@ -340,13 +340,13 @@ class FixtureProvider(EmptyProvider):
     # Tools that ask (2026-07-28: more than one round).
 
     async def _ask_name(self, arguments: dict[str, Any], context: Context) -> ToolResult:
-        answer = (await context.ask({"user_name": form("What is your name?", name={"type": "string"})}))[
+        answer = (await context.ask({"user_name": ask_form("What is your name?", name={"type": "string"})}))[
             "user_name"
         ]
-        return make_text(f"Hello, {_field(answer, 'name')}!")
+        return make_text(f"Hello, {_get_field(answer, 'name')}!")
 
     async def _ask_sample(self, arguments: dict[str, Any], context: Context) -> ToolResult:
-        answer = (await context.ask({"sample_request": sample("What is the capital of France?")}))[
+        answer = (await context.ask({"sample_request": ask_sample("What is the capital of France?")}))[
             "sample_request"
         ]
         return make_text(f"Sampling result: {answer.get('content', {}).get('text')}")
@@ -356,7 +356,7 @@ class FixtureProvider(EmptyProvider):
         return make_text(f"Found {len(answer.get('roots', []))} root(s)")
 
     async def _ask_with_state(self, arguments: dict[str, Any], context: Context) -> ToolResult:
-        request = {"confirm": form("Please confirm", ok={"type": "boolean"})}
+        request = {"confirm": ask_form("Please confirm", ok={"type": "boolean"})}
         await context.ask(request, state={"kind": "request-state"})
         if context.state != {"kind": "request-state"}:
             raise EngineFailure("The state is missing.")
@@ -365,14 +365,14 @@ class FixtureProvider(EmptyProvider):
     async def _ask_three(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         answers = await context.ask(
             {
-                "user_name": form("What is your name?", name={"type": "string"}),
-                "greeting": sample("Generate a greeting", 50),
+                "user_name": ask_form("What is your name?", name={"type": "string"}),
+                "greeting": ask_sample("Generate a greeting", 50),
                 "client_roots": ROOTS,
             },
             state={"kind": "multiple-inputs"},
         )
         name, greeting = (
-            _field(answers["user_name"], "name"),
+            _get_field(answers["user_name"], "name"),
             answers["greeting"].get("content", {}).get("text"),
         )
         return make_text(
@@ -381,27 +381,27 @@ class FixtureProvider(EmptyProvider):
 
     async def _ask_twice(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         first = await context.ask(
-            {"step1": form("Step 1: What is your name?", name={"type": "string"})}, state={"round": 1}
+            {"step1": ask_form("Step 1: What is your name?", name={"type": "string"})}, state={"round": 1}
         )
         second = await context.ask(
-            {"step2": form("Step 2: What is your favorite color?", color={"type": "string"})},
+            {"step2": ask_form("Step 2: What is your favorite color?", color={"type": "string"})},
             state={"round": 2},
         )
-        name, color = _field(first["step1"], "name"), _field(second["step2"], "color")
+        name, color = _get_field(first["step1"], "name"), _get_field(second["step2"], "color")
         return make_text(f"Multi-round complete for {name} who likes {color}")
 
     async def _ask_sealed(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         await context.ask(
-            {"confirm": form("Please confirm", ok={"type": "boolean"})}, state={"kind": "tamper"}
+            {"confirm": ask_form("Please confirm", ok={"type": "boolean"})}, state={"kind": "tamper"}
         )
         return make_text("integrity-ok: state verified")
 
     async def _ask_what_it_can(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         requests: dict[str, InputRequest] = {}
         if context.supports("elicitation"):
-            requests["elicit_input"] = form("Elicitation input", value={"type": "string"})
+            requests["elicit_input"] = ask_form("Elicitation input", value={"type": "string"})
         if context.supports("sampling"):
-            requests["sample_input"] = sample("Sample request", 50)
+            requests["sample_input"] = ask_sample("Sample request", 50)
         if not requests:
             return make_text("No supported capabilities declared")
         return make_text(
@@ -485,29 +485,29 @@ class FixtureProvider(EmptyProvider):
     async def get_prompt(self, name: str, arguments: dict[str, str], context: Context) -> PromptResult:
         match name:
             case "test_simple_prompt":
-                return _prompt(TextContent(text="This is a simple prompt for testing."))
+                return _make_prompt(TextContent(text="This is a simple prompt for testing."))
             case "test_prompt_with_arguments":
-                one, two = (_needed(arguments, key) for key in ("arg1", "arg2"))
-                return _prompt(TextContent(text=f"Prompt with arguments: arg1='{one}', arg2='{two}'"))
+                one, two = (_get_argument(arguments, key) for key in ("arg1", "arg2"))
+                return _make_prompt(TextContent(text=f"Prompt with arguments: arg1='{one}', arg2='{two}'"))
             case "test_prompt_with_embedded_resource":
                 inner = TextResource(
-                    uri=_needed(arguments, "resourceUri"),
+                    uri=_get_argument(arguments, "resourceUri"),
                     mime_type="text/plain",
                     text="Embedded resource content for testing.",
                 )
-                return _prompt(
+                return _make_prompt(
                     EmbeddedResource(resource=inner),
                     TextContent(text="Please process the embedded resource above."),
                 )
             case "test_prompt_with_image":
-                return _prompt(
+                return _make_prompt(
                     ImageContent(data=PNG, mime_type="image/png"),
                     TextContent(text="Please analyze the image above."),
                 )
             case "test_input_required_result_prompt":
-                request = form("What context should the prompt use?", context={"type": "string"})
+                request = ask_form("What context should the prompt use?", context={"type": "string"})
                 answer = (await context.ask({"user_context": request}))["user_context"]
-                return _prompt(TextContent(text=f"Prompt with context: {_field(answer, 'context')}"))
+                return _make_prompt(TextContent(text=f"Prompt with context: {_get_field(answer, 'context')}"))
         raise InvalidArgument(f"There is no prompt {name!r}.", argument="name")
 
     async def complete(
@@ -530,17 +530,17 @@ class FixtureProvider(EmptyProvider):
             listener(change)
 
 
-def _prompt(*contents: Any) -> PromptResult:
+def _make_prompt(*contents: Any) -> PromptResult:
     return PromptResult(tuple(PromptMessage("user", content) for content in contents))
 
 
-def _needed(arguments: dict[str, str], name: str) -> str:
+def _get_argument(arguments: dict[str, str], name: str) -> str:
     if name not in arguments:
         raise InvalidArgument(f"{name} is missing.", argument=name)
     return arguments[name]
 
 
-def _field(answer: dict[str, Any], name: str) -> Any:
+def _get_field(answer: dict[str, Any], name: str) -> Any:
     content = answer.get("content")
     return content.get(name, "unknown") if isinstance(content, dict) else "unknown"
 
@@ -562,7 +562,7 @@ async def make_provider() -> FixtureProvider:
     return FixtureProvider()
 
 
-def _stdio() -> int:
+def _run_stdio() -> int:
     from vaultbridge.protocols.mcp.dialect import mcp_dialect
     from vaultbridge.protocols.mcp.server import McpServer
     from vaultbridge.protocols.mcp.stdio import serve_stdio
@@ -571,7 +571,7 @@ def _stdio() -> int:
     return serve_stdio(mcp_dialect(server, honours_exit=True), at_end=server.close)
 
 
-def _http(port: int) -> int:
+def _run_http(port: int) -> int:
     from aiohttp import web
 
     from vaultbridge.protocols.http.guard import HostGuard
@@ -595,8 +595,8 @@ def _http(port: int) -> int:
 if __name__ == "__main__":
     match sys.argv[1:]:
         case ["stdio"]:
-            sys.exit(_stdio())
+            sys.exit(_run_stdio())
         case ["http", *rest]:
-            sys.exit(_http(int(rest[0]) if rest else 0))
+            sys.exit(_run_http(int(rest[0]) if rest else 0))
         case _:
             sys.exit("usage: fixture.py stdio | http [PORT]")

@@ -26,8 +26,8 @@ TESTS = Path(__file__).parents[1]
 sys.path.insert(0, str(TESTS))
 sys.path.insert(0, str(TESTS.parent / "src"))
 
-from support.node import NotInstallable, installed, node
-from support.process import environment
+from support.node import NotInstallable, find_node, install_packages
+from support.process import make_process_environ
 
 VERSIONS = {"2025-11-25": 83, "2026-07-28": 152}
 """The checks that must pass at each version: a suite that quietly runs fewer is a failure too."""
@@ -60,7 +60,7 @@ CLIENT_GOOD = GOOD | {"SKIPPED"}
 def core() -> Iterator[int]:
     """The port of the fixture server."""
     command = [sys.executable, str(TESTS / "conformance" / "fixture.py"), "http"]
-    with started(command, environment()) as line:
+    with started(command, make_process_environ()) as line:
         yield int(line)
 
 
@@ -76,7 +76,7 @@ def product() -> Iterator[int]:
             "VAULTBRIDGE_CACHE": f"{scratch}/cache",
         }
         command = [sys.executable, str(TESTS / "conformance" / "product.py")]
-        with started([*command, str(vault), "--port", "0", "--json"], environment(**own)) as line:
+        with started([*command, str(vault), "--port", "0", "--json"], make_process_environ(**own)) as line:
             yield json.loads(line)["port"]
 
 
@@ -97,7 +97,7 @@ SERVERS = {"core": core, "serve": product}
 def run_suite(folder: Path, port: int, version: str, output: Path) -> list[dict[str, Any]]:
     """All checks of one run."""
     entry = folder / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
-    command = [node(folder), str(entry), "server", "--url", f"http://localhost:{port}/mcp"]
+    command = [find_node(folder), str(entry), "server", "--url", f"http://localhost:{port}/mcp"]
     command += ["--suite", "all", "--spec-version", version, "-o", str(output)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_SECONDS, check=False)
     checks = [
@@ -121,7 +121,7 @@ def run_client(folder: Path, version: str, output: Path) -> list[dict[str, Any]]
     checks: list[dict[str, Any]] = []
     for scenario in CLIENT_SCENARIOS[version]:
         place = output / scenario
-        command = [node(folder), str(entry), "client", "--command", ours, "--scenario", scenario]
+        command = [find_node(folder), str(entry), "client", "--command", ours, "--scenario", scenario]
         command += ["--spec-version", version, "-o", str(place)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_SECONDS, check=False)
         for file in sorted(place.glob("**/checks.json")):
@@ -145,8 +145,8 @@ def judge(title: str, checks: list[dict[str, Any]], expected: int, *, good: set[
 
 def main(args: list[str]) -> int:
     try:
-        folder = installed("suite")
-        node(folder)
+        folder = install_packages("suite")
+        find_node(folder)
     except NotInstallable as reason:
         print(f"the conformance suite cannot be installed: {reason}", file=sys.stderr)
         return 2

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from client.proxy import FaultyProxy
-from support.node import NotInstallable, beside, installed, node, without_packages
-from support.process import environment
+from support.node import NotInstallable, copy_beside, find_node, install_packages, skip_without_packages
+from support.process import make_process_environ
 from support.waiting import BOUND, until
 from vaultbridge.client.session import Session
 from vaultbridge.client.stdio import StdioTransport
@@ -29,11 +29,11 @@ SERVER = Path(__file__).parent / "small_server.mjs"
 @pytest.fixture(scope="module")
 def packages() -> Path:
     try:
-        folder = installed("gateway")
-        node(folder)
+        folder = install_packages("gateway")
+        find_node(folder)
     except NotInstallable as reason:
-        without_packages(reason)
-    beside(folder, SERVER)
+        skip_without_packages(reason)
+    copy_beside(folder, SERVER)
     return folder
 
 
@@ -46,13 +46,20 @@ async def gateway(folder: Path) -> AsyncIterator[int]:
     await listener.wait_closed()
     entry = folder / "node_modules" / "supergateway" / "dist" / "index.js"
     process = await asyncio.create_subprocess_exec(
-        *(node(folder), str(entry), "--stdio", f"{node(folder)} {SERVER.name}", "--outputTransport", "ws"),
+        *(
+            find_node(folder),
+            str(entry),
+            "--stdio",
+            f"{find_node(folder)} {SERVER.name}",
+            "--outputTransport",
+            "ws",
+        ),
         *("--port", str(port), "--messagePath", "/message"),
         cwd=folder,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        env=environment(HOME=str(folder), PATH=os.environ["PATH"]),
+        env=make_process_environ(HOME=str(folder), PATH=os.environ["PATH"]),
     )
     assert process.stdout is not None
     reading = None
@@ -71,7 +78,7 @@ async def gateway(folder: Path) -> AsyncIterator[int]:
 
 
 async def test_the_typescript_server_is_spoken_to_over_stdio(packages: Path) -> None:
-    transport = StdioTransport([node(packages), SERVER.name], cwd=str(packages))
+    transport = StdioTransport([find_node(packages), SERVER.name], cwd=str(packages))
     async with asyncio.timeout(BOUND), Session(transport) as session:
         assert session.server_info["name"] == "small" and not session.is_modern
         assert [tool["name"] for tool in (await session.list_tools())["tools"]] == ["watched"]

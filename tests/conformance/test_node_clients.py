@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from support.http import http_server
-from support.node import clients_with, node
-from support.process import FIXTURE, environment, run_to_end
+from support.node import find_node, install_clients
+from support.process import FIXTURE, make_process_environ, run_to_end
 from support.waiting import BOUND
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(400)]
@@ -22,12 +22,12 @@ SCRIPT = Path(__file__).parent / "session.mjs"
 
 @pytest.fixture(scope="module")
 def clients() -> Path:
-    return clients_with(SCRIPT)
+    return install_clients(SCRIPT)
 
 
 async def run(folder: Path, *args: str) -> tuple[int, str, str]:
-    env = environment(HOME=str(folder), PATH=os.environ["PATH"])
-    return await run_to_end(node(folder), *args, cwd=folder, env=env, seconds=BOUND)
+    env = make_process_environ(HOME=str(folder), PATH=os.environ["PATH"])
+    return await run_to_end(find_node(folder), *args, cwd=folder, env=env, seconds=BOUND)
 
 
 @pytest.mark.parametrize("transport", ["stdio", "http", "sse"])
@@ -101,7 +101,7 @@ async def test_the_conformance_suite_passes_at_both_versions() -> None:
         str(Path(__file__).parent / "run.py"),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        env=environment(),
+        env=make_process_environ(),
     )
     out, err = await asyncio.wait_for(process.communicate(), 380)
     if process.returncode == 2:

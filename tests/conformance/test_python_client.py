@@ -15,7 +15,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.subscriptions import ResourceUpdated, ToolsListChanged
 
 from support.http import http_server
-from support.process import FIXTURE, environment
+from support.process import FIXTURE, make_process_environ
 from support.waiting import BOUND
 from support.wire import MODERN
 
@@ -29,7 +29,9 @@ BOTH_ERAS = pytest.mark.parametrize("mode", ["legacy", MODERN, "auto"])
 async def connect(transport: str, mode: str, **options: Any) -> AsyncIterator[Client]:
     async with asyncio.timeout(BOUND):
         if transport == "stdio":
-            parameters = StdioServerParameters(command=sys.executable, args=FIXTURE[1:], env=environment())
+            parameters = StdioServerParameters(
+                command=sys.executable, args=FIXTURE[1:], env=make_process_environ()
+            )
             async with Client(parameters, mode=mode, **options) as client:  # type: ignore[arg-type]
                 yield client
         else:
@@ -37,7 +39,7 @@ async def connect(transport: str, mode: str, **options: Any) -> AsyncIterator[Cl
                 yield client
 
 
-def text(result: types.CallToolResult) -> str:
+def read_text(result: types.CallToolResult) -> str:
     (block,) = result.content
     assert isinstance(block, types.TextContent)
     return block.text
@@ -49,7 +51,7 @@ async def test_a_session_uses_every_feature(transport: str, mode: str) -> None:
     async with connect(transport, mode) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert tools["test_structured"].output_schema is not None
-        assert text(await client.call_tool("test_simple_text", {})).startswith("This is")
+        assert read_text(await client.call_tool("test_simple_text", {})).startswith("This is")
         structured = await client.call_tool("test_structured", {"n": 3})
         assert structured.structured_content == {"n": 3}
         kinds = {
@@ -79,12 +81,12 @@ async def test_failed_and_unknown_tools(transport: str, mode: str) -> None:
     async with connect(transport, mode) as client:
         failed = await client.call_tool("test_error_handling")
         assert failed.is_error
-        assert "intentionally" in text(failed)
+        assert "intentionally" in read_text(failed)
         with pytest.raises(MCPError, match="Unknown tool"):
             await client.call_tool("no_such")
         with pytest.raises(MCPError, match="Internal error"):
             await client.call_tool("test_crash")
-        assert text(await client.call_tool("test_simple_text"))
+        assert read_text(await client.call_tool("test_simple_text"))
 
 
 @BOTH_WAYS
@@ -125,11 +127,11 @@ async def test_the_client_is_asked_while_a_tool_runs(transport: str, mode: str) 
 
     callbacks = {"elicitation_callback": elicit, "sampling_callback": sample, "list_roots_callback": roots}
     async with connect(transport, mode, **callbacks) as client:
-        assert "my response" in text(await client.call_tool("test_elicitation", {"message": "?"}))
-        assert text(await client.call_tool("test_sampling", {"prompt": "?"})) == "LLM response: Paris"
-        three = text(await client.call_tool("test_input_required_result_multiple_inputs"))
+        assert "my response" in read_text(await client.call_tool("test_elicitation", {"message": "?"}))
+        assert read_text(await client.call_tool("test_sampling", {"prompt": "?"})) == "LLM response: Paris"
+        three = read_text(await client.call_tool("test_input_required_result_multiple_inputs"))
         assert three == "Name: my name; Greeting: Paris; Roots: 1"
-        rounds = text(await client.call_tool("test_input_required_result_multi_round"))
+        rounds = read_text(await client.call_tool("test_input_required_result_multi_round"))
         assert rounds == "Multi-round complete for my name who likes my color"
 
 
@@ -174,7 +176,7 @@ async def test_a_call_cancelled_by_the_client_does_not_harm_the_next(transport: 
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.2):
                 await client.call_tool("test_wait")
-        assert text(await client.call_tool("test_simple_text"))
+        assert read_text(await client.call_tool("test_simple_text"))
 
 
 async def test_the_old_sse_transport() -> None:
@@ -185,4 +187,4 @@ async def test_the_old_sse_transport() -> None:
         http_server() as server,
         Client(sse_client(f"{server.url}/sse"), mode="legacy") as client,
     ):
-        assert text(await client.call_tool("test_simple_text"))
+        assert read_text(await client.call_tool("test_simple_text"))

@@ -22,7 +22,7 @@ A = Focus(vault_path("A.md"), TOP_OF_NOTE, "page")
 B = Focus(vault_path("B.md"), Selection(Point(1, 0), Point(1, 4), "text"), "page")
 
 
-def ready_feed() -> ClientFeed:
+def make_ready_feed() -> ClientFeed:
     feed = ClientFeed(debounce=0.15, debounce_limit=0.3, ready_after=0.6)
     feed.client_ready(0.0)
     assert feed.take_due(1.0) == ()
@@ -57,7 +57,7 @@ def test_a_second_announcement_restarts_the_wait() -> None:
 
 
 def test_a_change_is_sent_once_after_the_debounce() -> None:
-    feed = ready_feed()
+    feed = make_ready_feed()
     feed.focus_changed(A, 10.0)
     assert feed.wake_at == 10.15
     assert feed.take_due(10.1) == ()
@@ -67,7 +67,7 @@ def test_a_change_is_sent_once_after_the_debounce() -> None:
 
 
 def test_further_changes_delay_it_but_not_beyond_the_limit() -> None:
-    feed = ready_feed()
+    feed = make_ready_feed()
     for step, focus in ((10.0, A), (10.1, B), (10.2, A), (10.28, B)):
         feed.focus_changed(focus, step)
         assert feed.take_due(step) == ()
@@ -76,7 +76,7 @@ def test_further_changes_delay_it_but_not_beyond_the_limit() -> None:
 
 
 def test_a_change_that_is_undone_is_not_sent() -> None:
-    feed = ready_feed()
+    feed = make_ready_feed()
     feed.focus_changed(A, 10.0)
     assert feed.take_due(10.2) == (A,)
     feed.focus_changed(B, 11.0)
@@ -86,7 +86,7 @@ def test_a_change_that_is_undone_is_not_sent() -> None:
 
 
 def test_the_same_position_from_another_source_is_not_a_change() -> None:
-    feed = ready_feed()
+    feed = make_ready_feed()
     feed.focus_changed(A, 10.0)
     feed.take_due(10.2)
     feed.focus_changed(Focus(A.path, A.selection, "workspace"), 11.0)
@@ -94,7 +94,7 @@ def test_the_same_position_from_another_source_is_not_a_change() -> None:
 
 
 def test_closing_the_file_clears_once() -> None:
-    feed = ready_feed()
+    feed = make_ready_feed()
     feed.focus_changed(A, 10.0)
     feed.take_due(10.2)
     feed.focus_changed(None, 11.0)
@@ -104,13 +104,13 @@ def test_closing_the_file_clears_once() -> None:
 
 
 def test_a_selection_that_was_never_sent_is_not_cleared() -> None:
-    feed = ready_feed()
+    feed = make_ready_feed()
     feed.focus_changed(None, 10.0)
     assert feed.wake_at is None
 
 
 def test_after_every_prompt_the_selection_is_sent_again() -> None:
-    feed = ready_feed()
+    feed = make_ready_feed()
     feed.focus_changed(A, 10.0)
     feed.take_due(10.2)
     feed.prompt_submitted(20.0)
@@ -119,13 +119,13 @@ def test_after_every_prompt_the_selection_is_sent_again() -> None:
 
 
 def test_after_a_prompt_without_a_focus_nothing_is_sent() -> None:
-    feed = ready_feed()
+    feed = make_ready_feed()
     feed.prompt_submitted(20.0)
     assert feed.wake_at is None
 
 
 def test_mentions_do_not_wait_for_the_debounce_and_keep_their_order() -> None:
-    feed = ready_feed()
+    feed = make_ready_feed()
     feed.focus_changed(A, 10.0)
     first, second = Mention(A.path), Mention(B.path, 2, 4)
     feed.mention(first)
@@ -137,7 +137,7 @@ def test_mentions_do_not_wait_for_the_debounce_and_keep_their_order() -> None:
 @given(st.lists(st.tuples(st.sampled_from([A, B, None]), st.floats(0.001, 1.0)), max_size=20))
 def test_in_the_end_the_client_knows_where_the_person_is(changes: list[tuple[Focus | None, float]]) -> None:
     """Whatever was left out in between, the last event is the truth."""
-    feed = ready_feed()
+    feed = make_ready_feed()
     now = 10.0
     events: list[FeedEvent] = [NO_FOCUS]
     for focus, wait in changes:

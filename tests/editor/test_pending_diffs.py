@@ -25,30 +25,30 @@ class Screen:
         diffs.join(name, FrontEnd(self.shown.append, lambda diff, why: self.gone.append((diff.id, why))))
 
 
-async def asked(
+async def begin_diff(
     diffs: PendingDiffs, client: str = "c1", tab: str = "tab", new: str = "new"
 ) -> asyncio.Task[Decision]:
-    task = asyncio.ensure_future(diffs.ask(client, tab, NOTE, _old, new))
+    task = asyncio.ensure_future(diffs.ask(client, tab, NOTE, _read_old, new))
     await asyncio.sleep(0)
     return task
 
 
-async def _old() -> str:
+async def _read_old() -> str:
     return "old"
 
 
-async def outcome(task: asyncio.Task[Decision]) -> Decision:
+async def wait_for_decision(task: asyncio.Task[Decision]) -> Decision:
     return await asyncio.wait_for(task, BOUND)
 
 
 async def test_a_person_accepts_perhaps_after_changing_it() -> None:
     diffs = PendingDiffs()
     screen = Screen(diffs)
-    task = await asked(diffs)
+    task = await begin_diff(diffs)
     (diff,) = screen.shown
     assert (diff.path, diff.old_text, diff.new_text, diff.tab_name) == (NOTE, "old", "new", "tab")
     diffs.decide(diff.id, Accepted("new, and mine"))
-    assert await outcome(task) == Accepted("new, and mine")
+    assert await wait_for_decision(task) == Accepted("new, and mine")
     assert screen.gone == [(diff.id, "accepted")]
     assert diffs.waiting() == ()
 
@@ -69,7 +69,7 @@ async def test_a_tab_closed_while_the_note_is_still_read_is_never_shown(how: str
     closed = diffs.close_tab("c1", "tab") if how == "tab" else diffs.close_all("c1") == 1
     assert closed
     read.set()
-    assert await outcome(task) == Rejected()
+    assert await wait_for_decision(task) == Rejected()
     assert (screen.shown, screen.gone) == ([], [])
 
 
@@ -99,45 +99,45 @@ async def test_a_front_end_that_joins_while_the_note_is_read_gets_the_diff_once(
     diffs.join("late", FrontEnd(shown.put_nowait, lambda diff, why: None))
     read.set()
     diffs.decide((await asyncio.wait_for(shown.get(), BOUND)).id, Rejected())
-    assert await outcome(task) == Rejected()
+    assert await wait_for_decision(task) == Rejected()
     assert shown.empty()
 
 
 async def test_a_person_rejects() -> None:
     diffs = PendingDiffs()
     screen = Screen(diffs)
-    task = await asked(diffs)
+    task = await begin_diff(diffs)
     diffs.decide(screen.shown[0].id, Rejected())
-    assert await outcome(task) == Rejected()
+    assert await wait_for_decision(task) == Rejected()
     assert screen.gone == [(screen.shown[0].id, "rejected")]
 
 
 async def test_without_a_front_end_the_client_gets_an_error_at_once() -> None:
     diffs = PendingDiffs()
     with pytest.raises(ObsidianNotRunning):
-        await diffs.ask("c1", "tab", NOTE, _old, "")
+        await diffs.ask("c1", "tab", NOTE, _read_old, "")
     assert diffs.waiting() == ()
 
 
 async def test_every_front_end_gets_the_diff_and_its_outcome() -> None:
     diffs = PendingDiffs()
     one, two = Screen(diffs, "one"), Screen(diffs, "two")
-    task = await asked(diffs)
+    task = await begin_diff(diffs)
     late = Screen(diffs, "late")
     assert one.shown == two.shown == late.shown
     diffs.decide(one.shown[0].id, Rejected())
-    await outcome(task)
+    await wait_for_decision(task)
     assert one.gone == two.gone == late.gone == [(one.shown[0].id, "rejected")]
 
 
 async def test_only_one_decision_counts() -> None:
     diffs = PendingDiffs()
     screen = Screen(diffs)
-    task = await asked(diffs)
+    task = await begin_diff(diffs)
     diffs.decide(screen.shown[0].id, Rejected())
     with pytest.raises(InvalidArgument):
         diffs.decide(screen.shown[0].id, Accepted("too late"))
-    assert await outcome(task) == Rejected()
+    assert await wait_for_decision(task) == Rejected()
 
 
 async def test_an_unknown_diff_cannot_be_decided() -> None:
@@ -148,42 +148,42 @@ async def test_an_unknown_diff_cannot_be_decided() -> None:
 async def test_closing_a_tab_rejects_only_the_diff_of_that_client() -> None:
     diffs = PendingDiffs()
     Screen(diffs)
-    mine, other = await asked(diffs, "c1"), await asked(diffs, "c2")
+    mine, other = await begin_diff(diffs, "c1"), await begin_diff(diffs, "c2")
     assert diffs.close_tab("c1", "tab")
-    assert await outcome(mine) == Rejected()
+    assert await wait_for_decision(mine) == Rejected()
     assert not other.done()
     assert not diffs.close_tab("c1", "tab")
     assert diffs.close_all("c2") == 1
-    assert await outcome(other) == Rejected()
+    assert await wait_for_decision(other) == Rejected()
 
 
 async def test_closing_all_counts_only_the_clients_own_diffs() -> None:
     diffs = PendingDiffs()
     Screen(diffs)
-    tasks = [await asked(diffs, "c1", f"tab {n}") for n in range(3)]
-    stays = await asked(diffs, "c2")
+    tasks = [await begin_diff(diffs, "c1", f"tab {n}") for n in range(3)]
+    stays = await begin_diff(diffs, "c2")
     assert diffs.close_all("c1") == 3
-    assert [await outcome(task) for task in tasks] == [Rejected()] * 3
+    assert [await wait_for_decision(task) for task in tasks] == [Rejected()] * 3
     assert not stays.done()
     diffs.close_all("c2")
-    await outcome(stays)
+    await wait_for_decision(stays)
 
 
 async def test_the_same_tab_opened_again_replaces_the_older_diff() -> None:
     diffs = PendingDiffs()
     screen = Screen(diffs)
-    old = await asked(diffs, new="first")
-    new = await asked(diffs, new="second")
-    assert await outcome(old) == Rejected()
+    old = await begin_diff(diffs, new="first")
+    new = await begin_diff(diffs, new="second")
+    assert await wait_for_decision(old) == Rejected()
     assert [diff.new_text for diff in diffs.waiting()] == ["second"]
     diffs.decide(screen.shown[-1].id, Accepted("second"))
-    assert await outcome(new) == Accepted("second")
+    assert await wait_for_decision(new) == Accepted("second")
 
 
 async def test_cancelling_a_request_withdraws_its_diff() -> None:
     diffs = PendingDiffs()
     screen = Screen(diffs)
-    task = await asked(diffs)
+    task = await begin_diff(diffs)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -195,41 +195,41 @@ async def test_when_the_last_front_end_stays_away_the_client_gets_an_error() -> 
     """Neither accepted nor rejected: the terminal still asks."""
     diffs = PendingDiffs(grace_seconds=0.01)
     Screen(diffs)
-    task = await asked(diffs)
+    task = await begin_diff(diffs)
     diffs.leave("page")
     with pytest.raises(ObsidianNotRunning):
-        await outcome(task)
+        await wait_for_decision(task)
 
 
 async def test_a_front_end_that_returns_in_time_gets_the_diff_again() -> None:
     diffs = PendingDiffs(grace_seconds=60)
     Screen(diffs)
-    task = await asked(diffs)
+    task = await begin_diff(diffs)
     diffs.leave("page")
     again = Screen(diffs)
     assert len(again.shown) == 1
     diffs.decide(again.shown[0].id, Accepted("yes"))
-    assert await outcome(task) == Accepted("yes")
+    assert await wait_for_decision(task) == Accepted("yes")
 
 
 async def test_a_diff_keeps_waiting_while_another_front_end_stays() -> None:
     diffs = PendingDiffs(grace_seconds=0)
     Screen(diffs, "one")
     Screen(diffs, "two")
-    task = await asked(diffs)
+    task = await begin_diff(diffs)
     diffs.leave("one")
     for _ in range(3):
         await asyncio.sleep(0)
     assert not task.done()
     diffs.close()
     with pytest.raises(ObsidianNotRunning):
-        await outcome(task)
+        await wait_for_decision(task)
 
 
 async def test_closing_returns_every_diff_as_an_error() -> None:
     diffs = PendingDiffs()
     Screen(diffs)
-    tasks = [await asked(diffs, f"c{n}") for n in range(3)]
+    tasks = [await begin_diff(diffs, f"c{n}") for n in range(3)]
     diffs.close()
     results: list[Any] = await asyncio.gather(*tasks, return_exceptions=True)
     assert all(isinstance(result, ObsidianNotRunning) for result in results)
@@ -238,8 +238,8 @@ async def test_closing_returns_every_diff_as_an_error() -> None:
 async def test_the_number_of_waiting_diffs_is_limited() -> None:
     diffs = PendingDiffs()
     Screen(diffs)
-    tasks = [await asked(diffs, "c1", f"tab {n}") for n in range(PENDING_DIFFS)]
+    tasks = [await begin_diff(diffs, "c1", f"tab {n}") for n in range(PENDING_DIFFS)]
     with pytest.raises(InvalidArgument):
-        await diffs.ask("c1", "one more", NOTE, _old, "")
+        await diffs.ask("c1", "one more", NOTE, _read_old, "")
     diffs.close()
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -19,7 +19,7 @@ A, B = vault_path("A.md"), vault_path("Folder/B.md")
 VAULT = {A: "a", B: "b"}
 
 
-async def left(state: EditorState, changed: asyncio.Event, path: str) -> None:
+async def wait_until_gone(state: EditorState, changed: asyncio.Event, path: str) -> None:
     async with asyncio.timeout(60):
         while path in state.named_paths():
             await changed.wait()
@@ -38,11 +38,11 @@ async def test_deleted_notes_lose_the_focus_and_changed_ones_do_not(vault: Path)
     await asyncio.to_thread(view.engine.apply, [ReplaceText(note="A.md", old="a", new="c")])
     assert state.focus() is not None
     await asyncio.to_thread(view.engine.apply, [Delete(note="A.md")])
-    await left(state, changed, A)
+    await wait_until_gone(state, changed, A)
     assert state.focus() is None
     view.engine.index_sync.start()
     shutil.rmtree(vault / "Folder")
-    await left(state, changed, B)
+    await wait_until_gone(state, changed, B)
     assert state.open_files() == ()
     stop()
     view.close()

@@ -13,25 +13,25 @@ A, B, SECRET = vault_path("A.md"), vault_path("Folder/B.md"), vault_path("Privat
 WORDS = Selection(Point(2, 3), Point(2, 8), "words")
 
 
-def not_private(path: VaultPath) -> bool:
+def is_not_private(path: VaultPath) -> bool:
     return not path.startswith("Private/")
 
 
-def state_with(*sources: tuple[str, str]) -> EditorState:
-    state = EditorState(not_private)
+def make_state(*sources: tuple[str, str]) -> EditorState:
+    state = EditorState(is_not_private)
     for name, app in sources:
         state.join(name, app)
     return state
 
 
 def test_without_a_report_there_is_no_focus() -> None:
-    state = state_with(("editor-1", "page"))
+    state = make_state(("editor-1", "page"))
     assert state.focus() is None
     assert state.open_files() == ()
 
 
 def test_the_newest_report_decides() -> None:
-    state = state_with(("one", "page"), ("two", "page"))
+    state = make_state(("one", "page"), ("two", "page"))
     state.focus_on("one", A)
     state.focus_on("two", B, WORDS)
     assert state.focus() == Focus(B, WORDS, "two")
@@ -41,7 +41,7 @@ def test_the_newest_report_decides() -> None:
 
 def test_a_repeated_report_is_not_new() -> None:
     """A page that repeats itself must not take the focus from another."""
-    state = state_with(("one", "page"), ("two", "page"))
+    state = make_state(("one", "page"), ("two", "page"))
     state.focus_on("one", A)
     state.focus_on("two", B)
     state.focus_on("one", A)
@@ -49,7 +49,7 @@ def test_a_repeated_report_is_not_new() -> None:
 
 
 def test_when_a_source_leaves_an_older_report_counts_again() -> None:
-    state = state_with(("one", "page"), ("two", "page"))
+    state = make_state(("one", "page"), ("two", "page"))
     state.focus_on("one", A)
     state.focus_on("two", B)
     state.leave("two")
@@ -59,7 +59,7 @@ def test_when_a_source_leaves_an_older_report_counts_again() -> None:
 
 
 def test_closing_the_file_clears_the_focus() -> None:
-    state = state_with(("one", "page"))
+    state = make_state(("one", "page"))
     state.focus_on("one", A)
     state.focus_on("one", None)
     assert state.focus() is None
@@ -68,7 +68,7 @@ def test_closing_the_file_clears_the_focus() -> None:
 
 def test_the_workspace_file_is_ignored_while_obsidian_itself_reports() -> None:
     """It is written a second later and knows no selection: it would wipe out what the companion said."""
-    state = state_with((WORKSPACE, OBSIDIAN), ("editor-1", OBSIDIAN))
+    state = make_state((WORKSPACE, OBSIDIAN), ("editor-1", OBSIDIAN))
     state.focus_on("editor-1", A, WORDS)
     state.focus_on(WORKSPACE, B)
     state.files_open(WORKSPACE, [OpenTab(B)])
@@ -79,14 +79,14 @@ def test_the_workspace_file_is_ignored_while_obsidian_itself_reports() -> None:
 
 
 def test_the_workspace_file_counts_beside_a_page() -> None:
-    state = state_with((WORKSPACE, OBSIDIAN), ("editor-1", "page"))
+    state = make_state((WORKSPACE, OBSIDIAN), ("editor-1", "page"))
     state.focus_on("editor-1", A)
     state.focus_on(WORKSPACE, B)
     assert state.focus() == Focus(B, TOP_OF_NOTE, WORKSPACE)
 
 
 def test_open_files_of_all_sources_are_joined() -> None:
-    state = state_with(("one", "page"), ("two", "page"))
+    state = make_state(("one", "page"), ("two", "page"))
     state.files_open("one", [OpenTab(A, lines=3), OpenTab(B, preview=True)])
     state.files_open("two", [OpenTab(B, dirty=True, pinned=True)])
     assert state.open_files() == (OpenTab(A, lines=3), OpenTab(B, dirty=True, pinned=True))
@@ -95,13 +95,13 @@ def test_open_files_of_all_sources_are_joined() -> None:
 
 
 def test_the_active_note_counts_as_open() -> None:
-    state = state_with(("one", "page"))
+    state = make_state(("one", "page"))
     state.focus_on("one", A)
     assert state.open_files() == (OpenTab(A),)
 
 
 def test_a_renamed_note_is_followed() -> None:
-    state = state_with(("one", "page"))
+    state = make_state(("one", "page"))
     state.files_open("one", [OpenTab(A, dirty=True)])
     state.focus_on("one", A, WORDS)
     state.moved(A, B)
@@ -110,7 +110,7 @@ def test_a_renamed_note_is_followed() -> None:
 
 
 def test_a_deleted_note_loses_the_focus() -> None:
-    state = state_with(("one", "page"))
+    state = make_state(("one", "page"))
     state.files_open("one", [OpenTab(A), OpenTab(B)])
     state.focus_on("one", A, WORDS)
     state.removed(A)
@@ -123,7 +123,7 @@ def test_a_deleted_note_loses_the_focus() -> None:
 
 
 def test_nothing_about_a_private_note_gets_out() -> None:
-    state = state_with(("one", "page"))
+    state = make_state(("one", "page"))
     state.files_open("one", [OpenTab(SECRET, dirty=True), OpenTab(A)])
     state.focus_on("one", SECRET, WORDS)
     assert state.focus() is None
@@ -133,7 +133,7 @@ def test_nothing_about_a_private_note_gets_out() -> None:
 
 
 def test_an_older_note_is_not_reported_while_the_person_is_in_a_private_one() -> None:
-    state = state_with(("one", "page"), ("two", "page"))
+    state = make_state(("one", "page"), ("two", "page"))
     state.focus_on("one", A, WORDS)
     state.focus_on("two", SECRET, WORDS)
     assert state.focus() is None
@@ -151,7 +151,7 @@ def test_a_scope_that_changes_counts_at_once() -> None:
 
 
 def test_the_switch_hides_everything() -> None:
-    state = state_with(("one", "page"))
+    state = make_state(("one", "page"))
     state.focus_on("one", A, WORDS)
     state.share_selection(share=False)
     assert (state.focus(), state.latest(), state.open_files()) == (None, None, ())
@@ -163,7 +163,7 @@ def test_the_switch_hides_everything() -> None:
 
 
 def test_the_reports_of_a_source_are_limited() -> None:
-    state = state_with(("one", "page"))
+    state = make_state(("one", "page"))
     state.files_open("one", [OpenTab(vault_path(f"{n}.md")) for n in range(OPEN_FILES_PER_SOURCE + 5)])
     assert len(state.open_files()) == OPEN_FILES_PER_SOURCE
     state.focus_on("one", A, Selection(Point(1, 0), Point(99, 0), "x" * (SELECTION_CHARS + 1)))
@@ -174,7 +174,7 @@ def test_the_reports_of_a_source_are_limited() -> None:
 
 
 def test_listeners_are_called_for_changes_only_and_can_unsubscribe() -> None:
-    state = state_with(("one", "page"))
+    state = make_state(("one", "page"))
     heard: list[int] = []
     stop = state.subscribe(lambda: heard.append(1))
     state.focus_on("one", A)
@@ -198,7 +198,7 @@ STEPS = st.lists(
 
 @given(STEPS)
 def test_whatever_happens_no_private_path_gets_out(steps: list[tuple[str, str, VaultPath | None]]) -> None:
-    state = EditorState(not_private)
+    state = EditorState(is_not_private)
     joined: set[str] = set()
     for what, source, path in steps:
         if what == "leave":

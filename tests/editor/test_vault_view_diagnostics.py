@@ -21,7 +21,7 @@ FILES = {
 }
 
 
-def found(text: str) -> tuple[Diagnostic, ...]:
+def diagnose(text: str) -> tuple[Diagnostic, ...]:
     def note_of(path: VaultPath) -> tuple[str, Note] | None:
         body = FILES.get(path)
         return None if body is None else (body, parse(body))
@@ -33,8 +33,8 @@ def found(text: str) -> tuple[Diagnostic, ...]:
     return check_note(vault_path("Here.md"), text, parse(text), table, visible, note_of)
 
 
-def codes(text: str) -> list[str]:
-    return [finding.code for finding in found(text)]
+def list_codes(text: str) -> list[str]:
+    return [finding.code for finding in diagnose(text)]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def codes(text: str) -> list[str]:
     ],
 )
 def test_a_correct_note_has_no_findings(text: str) -> None:
-    assert found(text) == ()
+    assert diagnose(text) == ()
 
 
 @pytest.mark.parametrize(
@@ -65,24 +65,24 @@ def test_a_correct_note_has_no_findings(text: str) -> None:
     ],
 )
 def test_each_problem_is_reported_at_its_position(text: str, code: str, span: str) -> None:
-    (finding,) = found(text)
+    (finding,) = diagnose(text)
     assert finding.code == code
     assert span.strip("!") in text[finding.start : finding.end]
 
 
 def test_the_parsers_own_problems_are_among_them() -> None:
-    assert "bad-yaml" in codes("---\na: [1\n---\n")
-    assert "duplicate-key" in codes("---\na: 1\na: 2\n---\n")
-    assert "duplicate-block-id" in codes("one ^x\n\ntwo ^x\n")
+    assert "bad-yaml" in list_codes("---\na: [1\n---\n")
+    assert "duplicate-key" in list_codes("---\na: 1\na: 2\n---\n")
+    assert "duplicate-block-id" in list_codes("one ^x\n\ntwo ^x\n")
 
 
 def test_a_private_target_does_not_exist() -> None:
-    (finding,) = found("[[Diary#Secret heading]]")
+    (finding,) = diagnose("[[Diary#Secret heading]]")
     assert finding.code == "broken-link"
     assert "Private" not in finding.message
 
 
 def test_findings_are_in_the_order_of_the_text_and_limited() -> None:
-    many = found("".join(f"[[Missing {n}]]\n" for n in range(FINDINGS_PER_NOTE + 50)))
+    many = diagnose("".join(f"[[Missing {n}]]\n" for n in range(FINDINGS_PER_NOTE + 50)))
     assert len(many) == FINDINGS_PER_NOTE
     assert [finding.start for finding in many] == sorted(finding.start for finding in many)

@@ -32,48 +32,48 @@ def closed() -> Iterator[None]:
         _made.pop().close()
 
 
-def settings_of(model: ModelServer, **options: object) -> EmbeddingSettings:
+def make_settings(model: ModelServer, **options: object) -> EmbeddingSettings:
     return EmbeddingSettings(**{"url": model.url, "model": "test", **options})  # type: ignore[arg-type]
 
 
-def client_of(model: ModelServer, **options: object) -> EmbeddingClient:
-    _made.append(EmbeddingClient(settings_of(model, **options)))
+def make_client(model: ModelServer, **options: object) -> EmbeddingClient:
+    _made.append(EmbeddingClient(make_settings(model, **options)))
     return _made[-1]
 
 
 def test_vectors_come_in_the_order_of_the_texts(model: ModelServer) -> None:
     texts = [f"note {number}" for number in range(9)]
-    assert client_of(model).embed(texts) == [model.vector(text) for text in texts]
+    assert make_client(model).embed(texts) == [model.vector(text) for text in texts]
     assert model.requests == [{"model": "test", "input": texts, "encoding_format": "float"}]
 
 
 def test_vectors_without_numbers_come_in_the_order_of_the_texts(model: ModelServer) -> None:
     model.mode = "unnumbered"
-    assert client_of(model).embed(["a", "b"]) == [model.vector("a"), model.vector("b")]
+    assert make_client(model).embed(["a", "b"]) == [model.vector("a"), model.vector("b")]
 
 
 def test_the_address_may_name_the_endpoint_itself(model: ModelServer) -> None:
-    assert len(client_of(model, url=f"{model.url}/embeddings").embed(["a"])) == 1
+    assert len(make_client(model, url=f"{model.url}/embeddings").embed(["a"])) == 1
 
 
 def test_dimensions_are_asked_for_only_where_given(model: ModelServer) -> None:
-    client_of(model, dimensions=64).embed(["a"])
+    make_client(model, dimensions=64).embed(["a"])
     assert model.requests[0]["dimensions"] == 64
 
 
 def test_the_key_is_sent_as_a_bearer_token_and_never_shown(model: ModelServer) -> None:
-    client = client_of(model, key=KEY)
+    client = make_client(model, key=KEY)
     client.embed(["a"])
     assert model.headers[0]["Authorization"] == f"Bearer {KEY}"
     model.status = 401
     with pytest.raises(EndpointFailed) as failed:
         client.embed(["a"])
     assert str(failed.value) == "it refuses the key (HTTP 401); see key_env"
-    assert KEY not in repr(settings_of(model, key=KEY))
+    assert KEY not in repr(make_settings(model, key=KEY))
 
 
 def test_one_connection_serves_many_requests_and_survives_a_restart(model: ModelServer) -> None:
-    client = client_of(model)
+    client = make_client(model)
     client.embed(["a"])
     client.embed(["b"])
     # The server closes idle connections; the next request makes a new one.
@@ -99,7 +99,7 @@ def test_one_connection_serves_many_requests_and_survives_a_restart(model: Model
 def test_a_wrong_answer_is_explained(model: ModelServer, mode: str, why: str) -> None:
     model.mode = mode
     with pytest.raises(EndpointFailed) as failed:
-        client_of(model, key=KEY).embed(["a", "b", "c"])
+        make_client(model, key=KEY).embed(["a", "b", "c"])
     assert str(failed.value) == why
     assert failed.value.permanent
     assert len(model.requests) == 1, "a redirect is not followed"
@@ -109,7 +109,7 @@ def test_a_wrong_answer_is_explained(model: ModelServer, mode: str, why: str) ->
 def test_the_http_status_tells_whether_the_texts_were_refused(model: ModelServer, status: int) -> None:
     model.status = status
     with pytest.raises(EndpointFailed) as failed:
-        client_of(model).embed(["a"])
+        make_client(model).embed(["a"])
     assert failed.value.refused is (status in (400, 413))
     assert not failed.value.permanent
 
@@ -117,7 +117,7 @@ def test_the_http_status_tells_whether_the_texts_were_refused(model: ModelServer
 def test_an_answer_without_end_is_cut_off_at_the_deadline(model: ModelServer) -> None:
     model.mode = "drip"
     with pytest.raises(EndpointFailed) as failed:
-        client_of(model, timeout_seconds=0.3).embed(["a"])
+        make_client(model, timeout_seconds=0.3).embed(["a"])
     assert str(failed.value) == "no answer within 0.3 seconds"
 
 
@@ -131,7 +131,7 @@ def test_an_address_where_nothing_listens_is_named() -> None:
 
 def test_a_request_under_way_can_be_interrupted(model: ModelServer) -> None:
     model.hold.clear()
-    client = client_of(model)
+    client = make_client(model)
     failed: list[EndpointFailed] = []
 
     def ask() -> None:
@@ -186,5 +186,5 @@ def test_nothing_of_a_failure_reaches_the_log_but_its_reason(
 ) -> None:
     model.status = 403
     with caplog.at_level(logging.DEBUG), pytest.raises(EndpointFailed):
-        client_of(model, key=KEY).embed(["a"])
+        make_client(model, key=KEY).embed(["a"])
     assert KEY not in caplog.text

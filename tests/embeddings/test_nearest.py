@@ -49,16 +49,16 @@ def test_a_passage_names_its_title_and_headings() -> None:
     assert "secret" not in "".join(one.text for one in cut_passages(text, parse(text), "Bees"))
 
 
-def drawn(rng: random.Random, dimensions: int) -> list[float]:
+def draw_vector(rng: random.Random, dimensions: int) -> list[float]:
     return [rng.gauss(0, 1) for _ in range(dimensions)]
 
 
-def cosine(one: list[float], other: list[float]) -> float:
+def compute_cosine(one: list[float], other: list[float]) -> float:
     norm = sum(a * a for a in one) ** 0.5 * sum(b * b for b in other) ** 0.5
     return sum(a * b for a, b in zip(one, other, strict=True)) / norm
 
 
-def filled(tmp_path: Path, vectors: dict[str, list[float]]) -> VectorStore:
+def make_store(tmp_path: Path, vectors: dict[str, list[float]]) -> VectorStore:
     store = VectorStore(tmp_path)
     store.claim("print")
     for path, vector in vectors.items():
@@ -69,23 +69,23 @@ def filled(tmp_path: Path, vectors: dict[str, list[float]]) -> VectorStore:
 
 def test_the_nearest_are_those_of_the_exact_cosine(tmp_path: Path) -> None:
     rng = random.Random(4)
-    vectors = {f"{number}.md": drawn(rng, 96) for number in range(400)}
-    question = [a + 0.8 * b for a, b in zip(vectors["7.md"], drawn(rng, 96), strict=True)]
-    store = filled(tmp_path, vectors)
+    vectors = {f"{number}.md": draw_vector(rng, 96) for number in range(400)}
+    question = [a + 0.8 * b for a, b in zip(vectors["7.md"], draw_vector(rng, 96), strict=True)]
+    store = make_store(tmp_path, vectors)
     found = Nearest(store).find(question, limit=10)
-    exact = sorted(vectors, key=lambda path: -cosine(question, vectors[path]))[:10]
+    exact = sorted(vectors, key=lambda path: -compute_cosine(question, vectors[path]))[:10]
     assert [near.path for near in found[:3]] == exact[:3]
     for near in found:
-        assert near.score == pytest.approx(cosine(question, vectors[near.path]), abs=0.01)
+        assert near.score == pytest.approx(compute_cosine(question, vectors[near.path]), abs=0.01)
     store.close()
 
 
 def test_what_a_caller_may_not_see_neither_appears_nor_takes_a_place(tmp_path: Path) -> None:
     rng = random.Random(5)
-    near = drawn(rng, 64)
+    near = draw_vector(rng, 64)
     vectors = {f"Secret/{number}.md": [x + rng.gauss(0, 0.05) for x in near] for number in range(900)}
-    vectors |= {f"{number}.md": drawn(rng, 64) for number in range(5)}
-    store = filled(tmp_path, vectors)
+    vectors |= {f"{number}.md": draw_vector(rng, 64) for number in range(5)}
+    store = make_store(tmp_path, vectors)
     found = Nearest(store).find(near, limit=5, visible=lambda path: not path.startswith("Secret/"))
     assert sorted(one.path for one in found) == [f"{number}.md" for number in range(5)]
     store.close()
@@ -93,8 +93,8 @@ def test_what_a_caller_may_not_see_neither_appears_nor_takes_a_place(tmp_path: P
 
 def test_a_reader_follows_what_another_process_writes(tmp_path: Path) -> None:
     rng = random.Random(6)
-    vectors = {f"{number}.md": drawn(rng, 32) for number in range(20)}
-    store = filled(tmp_path, vectors)
+    vectors = {f"{number}.md": draw_vector(rng, 32) for number in range(20)}
+    store = make_store(tmp_path, vectors)
     other = VectorStore(tmp_path)
     reader = Nearest(other)
     assert reader.find(vectors["3.md"], limit=1)[0].path == "3.md"
@@ -112,7 +112,7 @@ def test_a_reader_follows_what_another_process_writes(tmp_path: Path) -> None:
 
 
 def test_a_deleted_or_damaged_file_is_made_again(tmp_path: Path) -> None:
-    store = filled(tmp_path, {"a.md": [1.0, 2.0]})
+    store = make_store(tmp_path, {"a.md": [1.0, 2.0]})
     reader = Nearest(store)
     assert len(reader.find([1.0, 2.0], limit=1)) == 1
     store.file.unlink()

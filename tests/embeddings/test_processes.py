@@ -84,7 +84,7 @@ def test_a_server_on_stdio_sends_what_it_may(
     assert KEY.encode() not in out + err
 
 
-def doctor(vault: Path, environ: dict[str, str]) -> list[str]:
+def run_doctor(vault: Path, environ: dict[str, str]) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-m", "vaultbridge", "doctor", vault],
         env=environ,
@@ -98,11 +98,11 @@ def doctor(vault: Path, environ: dict[str, str]) -> list[str]:
 
 def test_the_doctor_asks_the_model(tmp_path: Path, model: ModelServer, environ: dict[str, str]) -> None:
     vault = write_vault(tmp_path / "Notes", {"Open.md": "public words"})
-    assert doctor(vault, environ) == [
+    assert run_doctor(vault, environ) == [
         "ok   embeddings: tiny: answers with 64 numbers; 0 notes and 0 passages are stored"
     ]
     model.status = 401
-    assert doctor(vault, environ) == ["BAD  embeddings: tiny: it refuses the key (HTTP 401); see key_env"]
-    assert doctor(vault, {**environ, "TINY_KEY": ""}) == [
+    assert run_doctor(vault, environ) == ["BAD  embeddings: tiny: it refuses the key (HTTP 401); see key_env"]
+    assert run_doctor(vault, {**environ, "TINY_KEY": ""}) == [
         "BAD  embeddings: tiny: the environment variable TINY_KEY is not set"
     ]

@@ -12,7 +12,7 @@ import pytest
 
 from support.files import write_vault
 from support.model_server import SECONDS, ModelServer
-from support.scripts import drawn_words
+from support.scripts import draw_words
 from vaultbridge.embeddings.embeddings import Embeddings
 from vaultbridge.embeddings.sender import PROBE
 from vaultbridge.embeddings.settings import EmbeddingSettings
@@ -71,15 +71,15 @@ def opened(tmp_path: Path, model: ModelServer) -> Iterator[Open]:
         engine.close()
 
 
-def of(engine: Engine) -> Embeddings:
+def get_embeddings(engine: Engine) -> Embeddings:
     assert engine.embeddings is not None
     return engine.embeddings
 
 
-def sent(engine: Engine) -> Embeddings:
+def wait_until_sent(engine: Engine) -> Embeddings:
     """The vault's embeddings, when all is sent."""
-    assert of(engine).wait_sent(SECONDS), of(engine).status()
-    return of(engine)
+    assert get_embeddings(engine).wait_sent(SECONDS), get_embeddings(engine).status()
+    return get_embeddings(engine)
 
 
 def change(engine: Engine, *operations: Operation) -> None:
@@ -88,8 +88,8 @@ def change(engine: Engine, *operations: Operation) -> None:
     engine.queries.fresh_status()
 
 
-def best(engine: Engine, question: str) -> list[str]:
-    ranked = sent(engine).rank(question, limit=5)
+def rank_paths(engine: Engine, question: str) -> list[str]:
+    ranked = wait_until_sent(engine).rank(question, limit=5)
     assert ranked.problem == ""
     return [near.path for near in ranked.passages]
 
@@ -100,9 +100,9 @@ def without_probe(model: ModelServer) -> list[str]:
 
 def test_a_question_finds_the_passage_with_its_meaning(opened: Open) -> None:
     engine = opened(NOTES)
-    assert best(engine, "summer honey hive")[0] == "Bees.md"
-    assert best(engine, "water flour salt")[0] == "Bread.md"
-    status = of(engine).status()
+    assert rank_paths(engine, "summer honey hive")[0] == "Bees.md"
+    assert rank_paths(engine, "water flour salt")[0] == "Bread.md"
+    status = get_embeddings(engine).status()
     assert (status.notes, status.vectors, status.left, status.problem) == (4, 3, 0, "")
 
 
@@ -111,7 +111,7 @@ def test_questions_and_passages_have_prompts_of_their_own_and_blanks_stay(
 ) -> None:
     model.prompts = ("Q: ", "P: ")
     engine = opened(NOTES, question_prompt="Q: ", passage_prompt="P: ")
-    assert best(engine, "anchors")[0] == "Ships.md"
+    assert rank_paths(engine, "anchors")[0] == "Ships.md"
     assert model.texts[-1] == "Q: anchors"
     assert sorted(without_probe(model)[:-1]) == [
         "P: Bees\n\nHoney comes from the hive in summer.",
@@ -122,7 +122,7 @@ def test_questions_and_passages_have_prompts_of_their_own_and_blanks_stay(
 
 def test_what_is_private_is_never_sent(opened: Open, model: ModelServer) -> None:
     rng = random.Random(12)
-    secrets = drawn_words(3, 30)
+    secrets = draw_words(3, 30)
     files: dict[str, str | bytes] = {
         ".obsidian/app.json": json.dumps({"userIgnoreFilters": ["Ignored/"]}),
         "Public.md": "plain words",
@@ -131,17 +131,17 @@ def test_what_is_private_is_never_sent(opened: Open, model: ModelServer) -> None
     for number, word in enumerate(secrets):
         files[f"{rng.choice(places)}/{number}.md"] = f"secret{number} {word}"
     engine = opened(files, scope=Scope(deny=("Denied/",)), private=("Diary/", "Work/Diary"))
-    sent(engine)
+    wait_until_sent(engine)
     assert without_probe(model) == ["Public\n\nplain words"]
 
 
 def test_a_note_that_becomes_private_is_forgotten(tmp_path: Path, opened: Open, model: ModelServer) -> None:
     engine = opened(NOTES)
-    assert best(engine, "honey")[0] == "Bees.md"
+    assert rank_paths(engine, "honey")[0] == "Bees.md"
     engine.close()
     narrow = opened(private=("Bees.md",))
-    assert "Bees.md" not in best(narrow, "honey")
-    assert of(narrow).status().notes == 3
+    assert "Bees.md" not in rank_paths(narrow, "honey")
+    assert get_embeddings(narrow).status().notes == 3
     before = len(model.requests)
     change(narrow, Append(note="Bees", content="more honey"))
     narrow.close()
@@ -151,26 +151,30 @@ def test_a_note_that_becomes_private_is_forgotten(tmp_path: Path, opened: Open, 
 def test_only_what_changed_is_sent_again(opened: Open, model: ModelServer) -> None:
     long = "Old words that stay as they are. " * 10
     engine = opened({"A.md": f"# One\n{long}\n# Two\n{long}second"})
-    sent(engine)
+    wait_until_sent(engine)
     first = len(without_probe(model))
     change(engine, Append(note="A", content="newest thought"))
-    sent(engine)
+    wait_until_sent(engine)
     again = without_probe(model)[first:]
     assert len(again) == 1
     assert again[0].endswith("newest thought")
     change(engine, Move(note="A", to="Deep/Folder/"))
-    sent(engine)
+    wait_until_sent(engine)
     assert len(without_probe(model)) == first + 1
-    assert best(engine, "newest thought")[0] == "Deep/Folder/A.md"
+    assert rank_paths(engine, "newest thought")[0] == "Deep/Folder/A.md"
 
 
 def test_several_processes_send_once_and_all_may_ask(opened: Open, model: ModelServer) -> None:
     first = opened(NOTES)
-    sent(first)
+    wait_until_sent(first)
     asked = len(model.requests)
     second, reader = opened(), opened(start=False)
-    assert [near.path for near in of(second).rank("anchors sails", limit=1).passages] == ["Ships.md"]
-    assert [near.path for near in of(reader).rank("anchors sails", limit=1).passages] == ["Ships.md"]
+    assert [near.path for near in get_embeddings(second).rank("anchors sails", limit=1).passages] == [
+        "Ships.md"
+    ]
+    assert [near.path for near in get_embeddings(reader).rank("anchors sails", limit=1).passages] == [
+        "Ships.md"
+    ]
     assert [text for request in model.requests[asked:] for text in request["input"]] == ["anchors sails"] * 2
 
 
@@ -178,36 +182,39 @@ def test_another_length_of_vectors_makes_all_again(
     opened: Open, model: ModelServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     engine = opened(NOTES)
-    sent(engine)
+    wait_until_sent(engine)
     model.dimensions = 32
     with caplog.at_level(logging.WARNING):
         change(engine, Append(note="Bees", content="queen"))
-        assert best(engine, "queen honey")[0] == "Bees.md"
+        assert rank_paths(engine, "queen honey")[0] == "Bees.md"
     assert "32 numbers now instead of 64" in caplog.text
-    assert of(engine).status().vectors == 3
+    assert get_embeddings(engine).status().vectors == 3
 
 
 def test_another_model_under_the_same_name_is_noticed(
     opened: Open, model: ModelServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     engine = opened(NOTES)
-    sent(engine)
+    wait_until_sent(engine)
     engine.close()
     model.seed = b"another model"
     again = opened({"New.md": "something to send"})
     with caplog.at_level(logging.WARNING):
-        assert best(again, "honey hive")[0] == "Bees.md"
+        assert rank_paths(again, "honey hive")[0] == "Bees.md"
     assert "answers differently than before" in caplog.text
 
 
 def test_another_name_is_another_model(opened: Open, model: ModelServer) -> None:
     engine = opened(NOTES)
-    sent(engine)
+    wait_until_sent(engine)
     engine.close()
     other = opened(model="other", start=False)
-    assert of(other).rank("honey", limit=5).problem == "no note has been embedded with this model yet"
+    assert (
+        get_embeddings(other).rank("honey", limit=5).problem
+        == "no note has been embedded with this model yet"
+    )
     other.start_embeddings()
-    assert best(other, "honey")[0] == "Bees.md"
+    assert rank_paths(other, "honey")[0] == "Bees.md"
     assert {request["model"] for request in model.requests} == {"test", "other"}
 
 
@@ -219,32 +226,32 @@ def test_a_failing_endpoint_is_left_alone_and_then_used_again(
         engine = opened(NOTES)
         model.wait_for(1)
         assert engine.queries.search("honey").total == 1
-        ranked = of(engine).rank("honey", limit=5)
+        ranked = get_embeddings(engine).rank("honey", limit=5)
         assert ranked.problem == "it failed (HTTP 503)"
     asked = len(model.requests)
-    assert of(engine).rank("honey", limit=5).problem == "it failed (HTTP 503)"
-    assert of(engine).rank("other", limit=5).problem == "it failed (HTTP 503)"
+    assert get_embeddings(engine).rank("honey", limit=5).problem == "it failed (HTTP 503)"
+    assert get_embeddings(engine).rank("other", limit=5).problem == "it failed (HTTP 503)"
     # Within the pause nobody asks again, neither for questions nor for passages.
     assert len(model.requests) == asked
     model.status = 200
-    sent(engine)
-    assert of(engine).status().vectors == 3
+    wait_until_sent(engine)
+    assert get_embeddings(engine).status().vectors == 3
 
 
 def test_a_slow_endpoint_delays_nothing(opened: Open, model: ModelServer) -> None:
     engine = opened(NOTES)
-    sent(engine)
+    wait_until_sent(engine)
     model.hold.clear()
     asked = len(model.requests)
     narrow = opened(start=False, wait_ms=20)
-    assert of(narrow).rank("honey", limit=5).problem == "the endpoint did not answer in time"
+    assert get_embeddings(narrow).rank("honey", limit=5).problem == "the endpoint did not answer in time"
     change(engine, Append(note="Bees", content="wax"))
     assert engine.queries.search("wax").total == 1
     model.wait_for(asked + 2)
     model.hold.set()
-    sent(engine)
+    wait_until_sent(engine)
     # The late vector is kept when it comes: the question is not sent again.
-    assert any(of(narrow).rank("honey", limit=5).passages for _ in range(3000))
+    assert any(get_embeddings(narrow).rank("honey", limit=5).passages for _ in range(3000))
     assert model.texts.count("honey") == 1
 
 
@@ -254,10 +261,10 @@ def test_a_passage_that_is_refused_does_not_stop_the_others(opened: Open, model:
     files["Long.md"] = "many words " * 60
     files["Half.md"] = "half as many words " * 12
     engine = opened(files, batch=8)
-    sent(engine)
-    status = of(engine).status()
+    wait_until_sent(engine)
+    status = get_embeddings(engine).status()
     assert (status.notes, status.vectors, status.problem) == (8, 8, "")
-    ranked = of(engine).rank("half as many words short", limit=20)
+    ranked = get_embeddings(engine).rank("half as many words short", limit=20)
     assert {near.path for near in ranked.passages} == files.keys() - {"Long.md"}
 
 
@@ -266,41 +273,43 @@ def test_an_endpoint_that_refuses_everything_gives_nothing_up(opened: Open, mode
     engine = opened(NOTES)
     model.wait_for(2)
     model.status = 200
-    assert best(engine, "honey")[0] == "Bees.md"
+    assert rank_paths(engine, "honey")[0] == "Bees.md"
 
 
 def test_a_model_that_is_too_slow_for_a_batch_gets_smaller_ones(opened: Open, model: ModelServer) -> None:
     model.most_texts = 3
     engine = opened({f"{n}.md": f"words of note {n}" for n in range(9)}, batch=8, timeout_seconds=0.4)
-    sent(engine)
-    assert of(engine).status().vectors == 9
+    wait_until_sent(engine)
+    assert get_embeddings(engine).status().vectors == 9
     assert next(len(one["input"]) for one in model.requests if PROBE not in one["input"][0]) == 8
     assert max(len(one["input"]) for one in model.requests[-3:]) <= 3
 
 
 def test_without_its_key_nothing_is_sent(opened: Open, model: ModelServer) -> None:
     engine = opened(NOTES, key_env="MY_KEY")
-    assert of(engine).status().problem == "the environment variable MY_KEY is not set"
-    assert of(engine).rank("honey", limit=1).problem == "the environment variable MY_KEY is not set"
+    assert get_embeddings(engine).status().problem == "the environment variable MY_KEY is not set"
+    assert (
+        get_embeddings(engine).rank("honey", limit=1).problem == "the environment variable MY_KEY is not set"
+    )
     engine.close()
     assert model.requests == []
 
 
 def test_a_caller_sees_only_its_own_notes(opened: Open) -> None:
     engine = opened(NOTES)
-    sent(engine)
+    wait_until_sent(engine)
     narrow = opened(scope=Scope(deny=("Bees.md",)), start=False)
-    ranked = of(narrow).rank("honey hive summer", limit=5, visible=narrow.queries.view_filter())
+    ranked = get_embeddings(narrow).rank("honey hive summer", limit=5, visible=narrow.queries.view_filter())
     assert ranked.passages
     assert "Bees.md" not in {near.path for near in ranked.passages}
 
 
 def test_the_file_of_vectors_may_be_deleted(opened: Open, model: ModelServer) -> None:
     engine = opened(NOTES)
-    sent(engine)
+    wait_until_sent(engine)
     (engine.cache / "embeddings.sqlite3").unlink()
-    of(engine).start()(None)
-    assert best(engine, "honey hive")[0] == "Bees.md"
+    get_embeddings(engine).start()(None)
+    assert rank_paths(engine, "honey hive")[0] == "Bees.md"
 
 
 def test_closing_does_not_wait_for_the_endpoint(opened: Open, model: ModelServer) -> None:
@@ -316,7 +325,7 @@ def test_a_question_without_a_common_word_is_answered_by_meaning(opened: Open, m
     model.prompts = ()
     model.synonyms = {"apiculture": "honey hive"}
     engine = opened(NOTES)
-    sent(engine)
+    wait_until_sent(engine)
     page = engine.queries.rank("apiculture", explain=True)
     assert page.notes[0].path == "Bees.md"
     assert page.notes[0].views["meaning"] > 0
@@ -324,4 +333,4 @@ def test_a_question_without_a_common_word_is_answered_by_meaning(opened: Open, m
     assert "Bees.md" not in {note.path for note in narrow.queries.rank("apiculture").notes}
     model.status = 500
     assert engine.queries.rank("sails", explain=True).notes[0].path == "Ships.md"
-    assert of(engine).status().problem == "it failed (HTTP 500)"
+    assert get_embeddings(engine).status().problem == "it failed (HTTP 500)"

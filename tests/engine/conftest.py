@@ -47,7 +47,7 @@ def make_vault(tmp_path: Path) -> Iterator[MakeVault]:
         engine.close()
 
 
-def contents(engine: Engine) -> dict[str, bytes]:
+def read_contents(engine: Engine) -> dict[str, bytes]:
     """Every file of the vault, hidden ones left out, as bytes."""
     folder = engine.root.folder
     return {
@@ -57,7 +57,7 @@ def contents(engine: Engine) -> dict[str, bytes]:
     }
 
 
-def rebuilt(engine: Engine, folder: Path) -> dict[str, object]:
+def rebuild_index(engine: Engine, folder: Path) -> dict[str, object]:
     """The content of an index that is built from scratch in this empty folder."""
     folder.mkdir()
     index = Index.open(folder)

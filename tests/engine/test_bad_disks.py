@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from support.files import DiskCommand, mounted
-from support.process import without_privileges
+from support.process import drop_privileges
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import Append, Create, Delete, Move
 from vaultbridge.errors import EngineFailure, NoteNotFound, PermissionDenied, VaultNotFound
 from vaultbridge.vault.write.trash import Trash
 
-from .conftest import MakeVault, contents
+from .conftest import MakeVault, read_contents
 
 
 @pytest.fixture
@@ -39,12 +39,12 @@ def cache_disk(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.usefixtures("disk")
 def test_a_full_disk_is_reported_and_nothing_of_a_batch_remains(make_vault: MakeVault) -> None:
     engine = make_vault({"A.md": "[[B]]", "B.md": "b"})
-    before = contents(engine)
+    before = read_contents(engine)
     with pytest.raises(EngineFailure, match=r"could not be written: the disk is full\. Nothing was changed"):
         engine.apply(
             [Append(note="A", content="x"), *(Create(note=f"{n}", content="y" * 99_000) for n in range(9))]
         )
-    assert contents(engine) == before
+    assert read_contents(engine) == before
     assert not list(engine.root.folder.glob(".vaultbridge*"))
     for number in range(64):
         try:
@@ -67,14 +67,14 @@ def test_a_cache_without_room_refuses_changes_and_answers_what_it_knows(
     engine.apply([Append(note="B", content="x")])
     os.utime(engine.root.folder / "B.md", (10**9, 10**9))
     engine.index_sync.refresh()
-    before = contents(engine)
+    before = read_contents(engine)
     with contextlib.suppress(OSError), (cache_disk / "filling").open("wb", 0) as filling:
         while True:
             filling.write(bytes(4096))
     for operation in (Append(note="A", content="y"), Create(note="C", content="z")):
         with pytest.raises(EngineFailure, match=r"full\. Nothing was changed"):
             engine.apply([operation])
-    assert contents(engine) == before
+    assert read_contents(engine) == before
     engine.index_sync.refresh()
     assert engine.queries.search("alpha").total == 1
     assert engine.view("B").text == "beta\nx"
@@ -127,7 +127,7 @@ def test_a_vault_can_be_read_while_an_interrupted_change_cannot_be_rolled_back(
         again.apply([Create(note="C", content="x")])
     disk("mount", "-o", "remount,rw")
     again.apply([Create(note="C", content="x")])
-    assert contents(again) == {"A.md": b"alpha", "B.md": b"beta", "C.md": b"x"}
+    assert read_contents(again) == {"A.md": b"alpha", "B.md": b"beta", "C.md": b"x"}
 
 
 def test_nothing_is_written_where_an_unmounted_disk_was(make_vault: MakeVault, disk: DiskCommand) -> None:
@@ -187,7 +187,7 @@ def test_a_folder_that_may_not_be_entered_is_reported_and_stops_nothing_else(tmp
     (tmp_path / "vault/Closed").mkdir(parents=True)
     for path, text in {"A.md": "a", "B.md": "b", "Closed/C.md": "secret #t [[B]]"}.items():
         (tmp_path / "vault" / path).write_text(text)
-    command = [*without_privileges(), sys.executable, "-c", FORBIDDEN, str(tmp_path)]
+    command = [*drop_privileges(), sys.executable, "-c", FORBIDDEN, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     refused = "PermissionDenied: Closed/C.md may not be read by this user."
     assert done.stdout.splitlines() == [

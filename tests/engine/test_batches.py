@@ -14,7 +14,7 @@ from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.write.transaction import WRITER_LOCK
 
-from .conftest import MakeVault, contents
+from .conftest import MakeVault, read_contents
 
 
 def test_a_bare_name_is_as_ambiguous_within_a_batch_as_outside(make_vault: MakeVault) -> None:
@@ -26,33 +26,33 @@ def test_a_bare_name_is_as_ambiguous_within_a_batch_as_outside(make_vault: MakeV
 
 def test_a_folder_may_take_the_place_of_one_that_left_in_the_same_batch(make_vault: MakeVault) -> None:
     engine = make_vault({"A/x.md": "[[C/y]]", "C/y.md": "[[A/x]]"})
-    before = contents(engine)
+    before = read_contents(engine)
     change = engine.apply([Move(note="A/", to="B"), Move(note="C/", to="A")]).change_id
-    assert contents(engine) == {"B/x.md": b"[[y]]", "A/y.md": b"[[x]]"}
+    assert read_contents(engine) == {"B/x.md": b"[[y]]", "A/y.md": b"[[x]]"}
     engine.undo(int(change))
-    assert contents(engine) == before
+    assert read_contents(engine) == before
 
 
 def test_two_notes_exchange_their_names_and_their_links_follow(make_vault: MakeVault) -> None:
     engine = make_vault({"x.md": "I am x: [[y]] [[x]]", "y.md": "I am y: [[x]]", "z.md": "[[x]] [[y]]"})
-    before = contents(engine)
+    before = read_contents(engine)
     change = engine.apply([Move(note="x", to="t"), Move(note="y", to="x"), Move(note="t", to="y")]).change_id
-    assert contents(engine) == {
+    assert read_contents(engine) == {
         "y.md": b"I am x: [[x]] [[y]]",
         "x.md": b"I am y: [[y]]",
         "z.md": b"[[y]] [[x]]",
     }
     engine.undo(int(change))
-    assert contents(engine) == before
+    assert read_contents(engine) == before
 
 
 def test_a_deleted_note_can_be_created_again_in_the_same_batch(make_vault: MakeVault) -> None:
     engine = make_vault({"F/k.md": "old", "F/l.md": "other"})
-    before = contents(engine)
+    before = read_contents(engine)
     change = engine.apply([Delete(note="F/"), Create(note="F/k", content="new")]).change_id
-    assert contents(engine) == {"F/k.md": b"new"}
+    assert read_contents(engine) == {"F/k.md": b"new"}
     engine.undo(int(change))
-    assert contents(engine) == before
+    assert read_contents(engine) == before
 
 
 def test_an_empty_folder_is_deleted_and_comes_back(make_vault: MakeVault) -> None:
@@ -70,7 +70,7 @@ def test_an_added_attachment_does_not_take_over_the_embeds_of_another(make_vault
     links."""
     engine = make_vault({"A.md": "![[p.png]]", "img/p.png": b"1"})
     outcome = engine.apply([AddFile(path="p.png", data=b"2")])
-    assert contents(engine)["A.md"] == b"![[img/p.png]]"
+    assert read_contents(engine)["A.md"] == b"![[img/p.png]]"
     assert "they were rewritten to keep their target, in: A.md" in " ".join(outcome.notices)
 
 
@@ -78,7 +78,7 @@ def test_a_note_and_a_link_to_it_are_one_text_when_links_are_rewritten(make_vaul
     engine = make_vault({"A.md": "[[B]]", "B.md": "b"})
     (engine.root.folder / "Same.md").symlink_to("A.md")
     engine.apply([Move(note="B", to="C")])
-    assert contents(engine)["A.md"] == b"[[C]]"
+    assert read_contents(engine)["A.md"] == b"[[C]]"
     assert (engine.root.folder / "Same.md").is_symlink()
 
 
@@ -87,7 +87,7 @@ def test_a_base_and_a_link_to_it_are_one_text_when_links_are_rewritten(make_vaul
     engine = make_vault({"A.base": 'filters: file.hasLink("B")\n', "B.md": "b"})
     (engine.root.folder / "Same.base").symlink_to("A.base")
     engine.apply([Move(note="B", to="C")])
-    assert contents(engine)["A.base"] == b'filters: file.hasLink("C")\n'
+    assert read_contents(engine)["A.base"] == b'filters: file.hasLink("C")\n'
     assert (engine.root.folder / "Same.base").is_symlink()
 
 
@@ -100,7 +100,7 @@ def test_a_base_that_is_not_downloaded_stands_in_the_way_of_no_move(
     files: dict[str, str | bytes] = {f"{folder}.Far.base.icloud": b"bplist", "A.md": "[[B]]", "B.md": "b"}
     engine = make_vault(files, scope=Scope(deny=("Private/",)))
     outcome = engine.apply([Move(note="B", to="C")])
-    assert contents(engine)["A.md"] == b"[[C]]"
+    assert read_contents(engine)["A.md"] == b"[[C]]"
     notice = "Far.base: a base in it could not be read and was left as it is."
     assert outcome.notices == (() if folder else (notice,))
 
@@ -116,7 +116,7 @@ def test_a_note_above_the_largest_size_is_not_edited_but_its_links_follow(make_v
     with pytest.raises(PermissionDenied, match="largest note"):
         engine.apply([Append(note="Big", content="y")])
     engine.apply([Move(note="A", to="B")])
-    assert contents(engine)["Big.md"].startswith(b"[[B]]x")
+    assert read_contents(engine)["Big.md"].startswith(b"[[B]]x")
 
 
 def test_later_operations_reach_notes_that_were_only_moved(make_vault: MakeVault) -> None:
@@ -137,7 +137,7 @@ def test_later_operations_reach_notes_that_were_only_moved(make_vault: MakeVault
             Move(note="Plan", to="Goal"),
         ]
     )
-    after = contents(engine)
+    after = read_contents(engine)
     assert after["B/from.md"] == b"[[Goal#First]] #u"
     assert after["C/Goal.md"].startswith(b"# First\n")
     assert b"Goal.md" in after["B/v.base"]
@@ -151,7 +151,7 @@ def test_bases_in_notes_follow_notes_and_folders(make_vault: MakeVault) -> None:
     broken = '```base\na: [link("Plan")\n```\n'
     files = {"Dash.md": dashboard, "Work/Plan.md": "", "Broken.md": broken, "Else.md": "```base\n[\n```\n"}
     engine = make_vault(files)
-    before = contents(engine)
+    before = read_contents(engine)
     outcome = engine.apply(
         [
             Create(note="New", content='```base\nfilters: file.hasLink("Plan")\n```\n'),
@@ -159,7 +159,7 @@ def test_bases_in_notes_follow_notes_and_folders(make_vault: MakeVault) -> None:
             Move(note="Plan", to="Play/Goal"),
         ]
     )
-    after = contents(engine)
+    after = read_contents(engine)
     assert after["Dash.md"].decode() == dashboard.replace("Work/Plan", "Goal").replace(
         "Plan", "Goal"
     ).replace("Work", "Play")
@@ -169,13 +169,13 @@ def test_bases_in_notes_follow_notes_and_folders(make_vault: MakeVault) -> None:
         "Broken.md: a base in it could not be read and was left as it is."
     ]
     engine.undo(int(outcome.change_id))
-    assert contents(engine) == before
+    assert read_contents(engine) == before
 
 
 def test_a_tag_written_in_a_batch_is_renamed_in_it(make_vault: MakeVault) -> None:
     engine = make_vault({"A.md": "#other"})
     engine.apply([Create(note="N", content="#t/sub"), RenameTag(tag="t", to="u")])
-    assert contents(engine)["N.md"] == b"#u/sub"
+    assert read_contents(engine)["N.md"] == b"#u/sub"
     with pytest.raises(NoteNotFound):
         engine.apply([RenameTag(tag="t", to="u")])
 
@@ -206,7 +206,7 @@ def test_another_vaultbridge_process_overtakes_a_change_only_once(make_vault: Ma
 
     ours.apply([Overtaken(note="A", content="ours", meanwhile=write)])
     assert turns == ["wrote", "would have to wait"]
-    assert contents(ours)["A.md"] == b"start\ntheirs\nours"
+    assert read_contents(ours)["A.md"] == b"start\ntheirs\nours"
 
 
 def test_a_refused_name_is_reported_with_its_place_in_the_batch(make_vault: MakeVault) -> None:
@@ -214,4 +214,4 @@ def test_a_refused_name_is_reported_with_its_place_in_the_batch(make_vault: Make
     for name in ("../Out", "a:b", "", ".obsidian/app"):
         with pytest.raises(VaultbridgeError, match="Operation 2 of 2: "):
             engine.apply([Append(note="A", content="x"), Create(note=name, content="x")])
-    assert contents(engine) == {"A.md": b"a"}
+    assert read_contents(engine) == {"A.md": b"a"}

@@ -14,7 +14,7 @@ from vaultbridge.errors import NoteNotFound, StaleWrite
 MakeVault = Callable[..., Engine]
 
 
-def card(text: str) -> CanvasEdit:
+def add_sample_card(text: str) -> CanvasEdit:
     return add_card(text, NewText("hi"), random_bytes=lambda count: b"\x01" * count)
 
 
@@ -27,7 +27,7 @@ def test_a_note_of_the_same_name_is_not_the_canvas(make_vault: MakeVault) -> Non
 
 def test_an_edit_is_written_and_can_be_undone(make_vault: MakeVault) -> None:
     engine = make_vault({"C.canvas": ""})
-    view, edited, outcome = edit_canvas(engine, "C", card)
+    view, edited, outcome = edit_canvas(engine, "C", add_sample_card)
     assert edited.id == "01" * 8
     assert '"hi"' in engine.view("C.canvas").text
     engine.undo(int(outcome.change_id))
@@ -37,4 +37,4 @@ def test_an_edit_is_written_and_can_be_undone(make_vault: MakeVault) -> None:
 def test_an_edit_of_a_canvas_that_has_changed_is_refused(make_vault: MakeVault) -> None:
     engine = make_vault({"C.canvas": ""})
     with pytest.raises(StaleWrite):
-        edit_canvas(engine, "C", card, expected="0" * 16)
+        edit_canvas(engine, "C", add_sample_card, expected="0" * 16)

@@ -35,7 +35,7 @@ PROGRAM = textwrap.dedent(
 )
 
 
-def shared(cache: Path) -> list[Path]:
+def list_shared_memory(cache: Path) -> list[Path]:
     return sorted(cache.glob("*-shm"))
 
 
@@ -53,13 +53,16 @@ def test_a_process_survives_a_cut_file_and_continues_correctly(tmp_path: Path, s
         assert process.stdin is not None and process.stdout is not None
         cache = Path(process.stdout.readline().strip())
         for turn in range(3):
-            assert [file.name for file in shared(cache)] == ["index.sqlite3-shm", "journal.sqlite-shm"]
-            for file in shared(cache):
+            assert [file.name for file in list_shared_memory(cache)] == [
+                "index.sqlite3-shm",
+                "journal.sqlite-shm",
+            ]
+            for file in list_shared_memory(cache):
                 os.truncate(file, size)
             process.stdin.write(f"turn {turn}\n")
             process.stdin.flush()
             assert process.stdout.readline().split() == ["ready", "1", "0"]
-        for file in shared(cache):
+        for file in list_shared_memory(cache):
             os.truncate(file, size)
         process.stdin.close()
         assert process.stdout.readline() == "closed\n"
@@ -171,7 +174,7 @@ def test_every_database_survives_a_cut_after_its_first_use_and_before_it_is_clos
         assert process.stdin is not None and process.stdout is not None
         assert process.stdout.readline() == "used\n"
         for _ in range(2):
-            (file,) = shared(tmp_path)
+            (file,) = list_shared_memory(tmp_path)
             os.truncate(file, size)
             process.stdin.write("again\n")
             process.stdin.flush()

@@ -40,7 +40,7 @@ from vaultbridge.errors import (
 )
 from vaultbridge.vault.scope import Scope
 
-from .conftest import MakeVault, contents
+from .conftest import MakeVault, read_contents
 
 VAULT: dict[str, str | bytes] = {
     "Home.md": "---\ntags: [a, b]\nzip: 01234 # kept\n---\n# Home\n\n"
@@ -62,7 +62,7 @@ def test_a_note_is_found_by_path_name_and_other_case(make_vault: MakeVault) -> N
 def test_a_rename_rewrites_every_kind_of_link_and_nothing_else(make_vault: MakeVault) -> None:
     engine = make_vault(VAULT)
     engine.apply([Move(note="Plan", to="Roadmap")])
-    after = contents(engine)
+    after = read_contents(engine)
     assert "Work/Plan.md" not in after
     assert after["Work/Roadmap.md"] == VAULT["Work/Plan.md"].encode()  # type: ignore[union-attr]
     assert '[[Roadmap]], ![[pic.png|100]] and [plan](Roadmap.md "t")' in after["Home.md"].decode()
@@ -74,15 +74,15 @@ def test_a_folder_moves_with_every_link(make_vault: MakeVault) -> None:
     engine = make_vault(VAULT)
     engine.apply([Move(note="Work/", to="Old/Jobs")])
     assert engine.find("Plan") == "Old/Jobs/Plan.md"
-    assert b'"file":"Old/Jobs/Plan.md"' in contents(engine)["Board.canvas"]
-    assert "[plan](Plan.md" in contents(engine)["Home.md"].decode()
-    assert "Work" not in " ".join(contents(engine))
+    assert b'"file":"Old/Jobs/Plan.md"' in read_contents(engine)["Board.canvas"]
+    assert "[plan](Plan.md" in read_contents(engine)["Home.md"].decode()
+    assert "Work" not in " ".join(read_contents(engine))
 
 
 def test_an_attachment_moves_with_its_embeds(make_vault: MakeVault) -> None:
     engine = make_vault(VAULT)
     engine.apply([Move(note="pic.png", to="img/photo")])
-    assert "![[photo.png|100]]" in contents(engine)["Home.md"].decode()
+    assert "![[photo.png|100]]" in read_contents(engine)["Home.md"].decode()
 
 
 def test_a_renamed_heading_and_block_id_take_their_references_along(make_vault: MakeVault) -> None:
@@ -93,26 +93,26 @@ def test_a_renamed_heading_and_block_id_take_their_references_along(make_vault: 
             RenameBlock(note="Plan", block="t1", to="done-1"),
         ]
     )
-    after = contents(engine)
+    after = read_contents(engine)
     assert b"## First week\r\n\r\n- [ ] first ^done-1\r\n" in after["Work/Plan.md"]
     assert after["Work/Log.md"].startswith(b"up [[Plan#First week]] and [[Plan#^done-1|task]]")
 
 
 def test_a_dry_run_writes_nothing_and_shows_the_diff(make_vault: MakeVault) -> None:
     engine = make_vault(VAULT)
-    before = contents(engine)
+    before = read_contents(engine)
     outcome = engine.apply([SetProperty(note="Home", name="status", value="done")], dry_run=True)
-    assert contents(engine) == before
+    assert read_contents(engine) == before
     assert "+status: done" in outcome.diff
     assert outcome.dry_run and not outcome.change_id
 
 
 def test_one_failing_operation_undoes_the_whole_batch(make_vault: MakeVault) -> None:
     engine = make_vault(VAULT)
-    before = contents(engine)
+    before = read_contents(engine)
     with pytest.raises(EditRefused, match=r"^Operation 2 of 2: "):
         engine.apply([Append(note="Home", content="x"), ReplaceText(note="Home", old="nowhere", new="")])
-    assert contents(engine) == before
+    assert read_contents(engine) == before
 
 
 def test_operations_of_a_batch_see_each_other(make_vault: MakeVault) -> None:
@@ -125,7 +125,7 @@ def test_operations_of_a_batch_see_each_other(make_vault: MakeVault) -> None:
             Move(note="Plan", to="Goal"),
         ]
     )
-    assert contents(engine)["Work/Final.md"] == b"# Draft\n\n[[Goal]]\nend\n"
+    assert read_contents(engine)["Work/Final.md"] == b"# Draft\n\n[[Goal]]\nend\n"
 
 
 def test_a_stale_edit_is_refused_with_the_current_hash(make_vault: MakeVault) -> None:
@@ -135,7 +135,7 @@ def test_a_stale_edit_is_refused_with_the_current_hash(make_vault: MakeVault) ->
     with pytest.raises(StaleWrite) as caught:
         engine.apply([Append(note="Home", content="x", expected=seen)])
     assert caught.value.current == engine.view("Home").hash
-    assert contents(engine)["Home.md"] == b"somebody else"
+    assert read_contents(engine)["Home.md"] == b"somebody else"
 
 
 def test_creating_refuses_an_existing_note_in_any_case_unless_overwrite_is_set(
@@ -145,7 +145,7 @@ def test_creating_refuses_an_existing_note_in_any_case_unless_overwrite_is_set(
     with pytest.raises(EditRefused, match="already exists"):
         engine.apply([Create(note="home", content="x")])
     engine.apply([Create(note="home", content="x", overwrite=True)])
-    assert contents(engine)["Home.md"] == b"x"
+    assert read_contents(engine)["Home.md"] == b"x"
 
 
 def test_creating_a_note_that_would_take_over_older_links_pins_them_and_says_so(
@@ -154,32 +154,32 @@ def test_creating_a_note_that_would_take_over_older_links_pins_them_and_says_so(
     engine = make_vault(VAULT)
     outcome = engine.apply([Create(note="Plan", content="another")])
     assert engine.find("Plan") == "Plan.md"
-    assert "See [[Work/Plan]]," in contents(engine)["Home.md"].decode()
+    assert "See [[Work/Plan]]," in read_contents(engine)["Home.md"].decode()
     assert any("older link" in notice for notice in outcome.notices)
 
 
 def test_a_whole_write_keeps_bom_and_line_ends(make_vault: MakeVault) -> None:
     engine = make_vault({"A.md": b"\xef\xbb\xbfone\r\ntwo\r\n"})
     engine.apply([Write(note="A", content="three\nfour\n")])
-    assert contents(engine)["A.md"] == b"\xef\xbb\xbfthree\r\nfour\r\n"
+    assert read_contents(engine)["A.md"] == b"\xef\xbb\xbfthree\r\nfour\r\n"
 
 
 def test_a_deleted_note_goes_to_the_trash_and_comes_back(make_vault: MakeVault, tmp_path: Path) -> None:
     engine = make_vault(VAULT)
-    before = contents(engine)
+    before = read_contents(engine)
     outcome = engine.apply([Delete(note="Plan")])
-    assert "Work/Plan.md" not in contents(engine)
+    assert "Work/Plan.md" not in read_contents(engine)
     assert any("still link" in notice for notice in outcome.notices)
     assert list((tmp_path / "home").rglob("Plan.md"))
     engine.undo(int(outcome.change_id))
-    assert contents(engine) == before
+    assert read_contents(engine) == before
 
 
 def test_a_tag_is_renamed_in_the_whole_vault(make_vault: MakeVault) -> None:
     engine = make_vault(VAULT | {"X.md": "#Topic and #topical\n"})
     engine.apply([RenameTag(tag="topic", to="theme")])
-    assert contents(engine)["X.md"] == b"#theme and #topical\n"
-    assert contents(engine)["Work/Log.md"].endswith(b"#theme/sub")
+    assert read_contents(engine)["X.md"] == b"#theme and #topical\n"
+    assert read_contents(engine)["Work/Log.md"].endswith(b"#theme/sub")
 
 
 def test_undo_refuses_when_the_note_has_changed_since_unless_forced(make_vault: MakeVault) -> None:
@@ -188,9 +188,9 @@ def test_undo_refuses_when_the_note_has_changed_since_unless_forced(make_vault: 
     (engine.root.folder / "Home.md").write_text("newer")
     with pytest.raises(EditRefused):
         engine.undo(change)
-    assert contents(engine)["Home.md"] == b"newer"
+    assert read_contents(engine)["Home.md"] == b"newer"
     engine.undo(change, force=True)
-    assert contents(engine)["Home.md"] == VAULT["Home.md"].encode()  # type: ignore[union-attr]
+    assert read_contents(engine)["Home.md"] == VAULT["Home.md"].encode()  # type: ignore[union-attr]
 
 
 def test_history_says_who_did_what(make_vault: MakeVault) -> None:
@@ -233,7 +233,7 @@ def test_a_rename_keeps_links_in_a_hidden_note_right_without_telling_of_it(make_
     shown = engine.apply([Move(note="Home", to="House")], dry_run=True).diff
     assert "House" in shown and "secret" not in shown
     outcome = engine.apply([Move(note="Home", to="House")])
-    assert contents(engine)["Private/Diary.md"] == b"[[House]] secret"
+    assert read_contents(engine)["Private/Diary.md"] == b"[[House]] secret"
     assert all("Private" not in file.path for file in outcome.files)
     assert all("Private" not in notice for notice in outcome.notices)
 
@@ -265,10 +265,10 @@ def test_an_added_attachment_may_not_replace_one(make_vault: MakeVault) -> None:
     engine.apply([AddFile(path="img/new.png", data=b"\x89PNG")])
     with pytest.raises(EditRefused):
         engine.apply([AddFile(path="img/NEW.png", data=b"x")])
-    assert contents(engine)["img/new.png"] == b"\x89PNG"
+    assert read_contents(engine)["img/new.png"] == b"\x89PNG"
 
 
-def _random_operation(chance: random.Random, notes: list[str]) -> Operation:
+def _draw_operation(chance: random.Random, notes: list[str]) -> Operation:
     note = chance.choice(notes)
     word = chance.choice(["alpha", "beta", "gamma", "日本", "naïve"])
     return chance.choice(
@@ -298,21 +298,21 @@ def test_200_random_edits_and_200_undos_give_back_the_identical_bytes(
     engine = make_vault(
         VAULT | {f"n{i}.md": f"# N{i}\n\n[[n{(i + 1) % 9}]] #a\n- [ ] first\n" for i in range(9)}
     )
-    before = contents(engine)
+    before = read_contents(engine)
     chance = random.Random(seed)
     done: list[int] = []
     while len(done) < 200:
-        notes = [path for path in contents(engine) if path.endswith(".md")]
+        notes = [path for path in read_contents(engine) if path.endswith(".md")]
         try:
-            outcome = engine.apply([_random_operation(chance, notes)])
+            outcome = engine.apply([_draw_operation(chance, notes)])
         except (EditRefused, NoteNotFound):
             continue
         if outcome.change_id:
             done.append(int(outcome.change_id))
-    assert contents(engine) != before
+    assert read_contents(engine) != before
     for change in reversed(done):
         engine.undo(change)
-    assert contents(engine) == before
+    assert read_contents(engine) == before
 
 
 def test_a_note_with_bytes_that_are_not_text_is_read_and_the_problem_reported(make_vault: MakeVault) -> None:

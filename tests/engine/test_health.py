@@ -60,14 +60,14 @@ def test_names_that_are_not_utf8_are_reported_once_and_within_the_scope(
     Path(os.fsdecode(folder + b"/old\xfe")).mkdir()
     engine.index_sync.refresh()
     engine.index_sync.refresh()
-    assert reasons(engine) == {
+    assert read_reasons(engine) == {
         "Private/s\\xff.md": "bad-name",
         "caf\\xe9.md": "bad-name",
         "old\\xfe/": "bad-name",
     }
     assert [record.args for record in caplog.records if "left out" in record.message] == [(3,)]
     hidden = make_vault(scope=Scope(deny=("Private/",)))
-    assert reasons(hidden) == {"caf\\xe9.md": "bad-name", "old\\xfe/": "bad-name"}
+    assert read_reasons(hidden) == {"caf\\xe9.md": "bad-name", "old\\xfe/": "bad-name"}
     Path(os.fsdecode(folder + b"/caf\xe9.md")).rename(engine.root.folder / "café.md")
     engine.index_sync.refresh()
     assert engine.queries.left_out()[0] == 2
@@ -89,11 +89,11 @@ def test_files_hidden_by_a_namesake_or_too_deep_are_reported(make_vault: MakeVau
         "Été/": "same-name",
         "/".join(["d"] * (WALK_DEPTH + 1)) + "/": "too-deep",
     }
-    assert reasons(engine) == {**expected, "Private/Ü.md": "same-name"}
-    assert reasons(make_vault(scope=Scope(deny=("Private/",)))) == expected
+    assert read_reasons(engine) == {**expected, "Private/Ü.md": "same-name"}
+    assert read_reasons(make_vault(scope=Scope(deny=("Private/",)))) == expected
 
 
-def reasons(engine: Engine) -> dict[str, str]:
+def read_reasons(engine: Engine) -> dict[str, str]:
     count, left_out = engine.queries.left_out()
     assert count == len(left_out)
     return {one.path: one.why for one in left_out}

@@ -24,7 +24,7 @@ from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, Permi
 from vaultbridge.vault.paths import vault_path
 from vaultbridge.vault.scope import Scope
 
-from .conftest import MakeVault, contents
+from .conftest import MakeVault, read_contents
 
 SECRET = "Hush"
 """It is in every name and text of the hidden folder, and may be in no answer."""
@@ -46,7 +46,7 @@ def flatten(answer: object) -> str:
     return repr(answer)
 
 
-def refused(action: Callable[[], object]) -> VaultbridgeError:
+def catch_refusal(action: Callable[[], object]) -> VaultbridgeError:
     with pytest.raises(VaultbridgeError) as caught:
         action()
     return caught.value
@@ -84,11 +84,11 @@ def test_no_query_reveals_a_hidden_note(make_vault: MakeVault) -> None:
 )
 def test_asking_for_a_hidden_note_is_answered_as_for_a_missing_one(make_vault: MakeVault, name: str) -> None:
     engine = make_vault(VAULT, scope=SCOPE)
-    error = refused(lambda: engine.view(name))
+    error = catch_refusal(lambda: engine.view(name))
     assert isinstance(error, NoteNotFound)
     assert str(error) == str(NoteNotFound(name))
     for operation in (Append(note=name, content="x"), Delete(note=name), Move(note=name, to="Elsewhere")):
-        error = refused(lambda operation=operation: engine.apply([operation]))  # type: ignore[misc]
+        error = catch_refusal(lambda operation=operation: engine.apply([operation]))  # type: ignore[misc]
         assert str(error) == str(NoteNotFound(name))
 
 
@@ -97,7 +97,7 @@ def test_a_move_reveals_nothing_about_the_hidden_notes_it_rewrites(make_vault: M
     for dry_run in (True, False):
         outcome = engine.apply([Move(note="Open", to="Moved")], dry_run=dry_run)
         assert SECRET not in flatten(outcome), outcome
-    assert b"[[Moved#Part]]" in contents(engine)["Private/Hush.md"]
+    assert b"[[Moved#Part]]" in read_contents(engine)["Private/Hush.md"]
 
 
 def test_creating_deleting_and_renaming_reveal_nothing_about_hidden_notes(make_vault: MakeVault) -> None:
@@ -112,12 +112,14 @@ def test_creating_deleting_and_renaming_reveal_nothing_about_hidden_notes(make_v
     ):
         outcome = engine.apply([operation])
         assert "Private" not in flatten(outcome), outcome
-    assert b"#shared" in contents(engine)["Private/Hush.md"], "a hidden note's tags are not its caller's"
+    assert b"#shared" in read_contents(engine)["Private/Hush.md"], "a hidden note's tags are not its caller's"
 
 
 def test_a_name_that_only_a_hidden_note_has_stays_unknown_within_a_batch(make_vault: MakeVault) -> None:
     engine = make_vault(VAULT, scope=SCOPE)
-    error = refused(lambda: engine.apply([Move(note="Open", to="Moved"), Append(note="Hush", content="x")]))
+    error = catch_refusal(
+        lambda: engine.apply([Move(note="Open", to="Moved"), Append(note="Hush", content="x")])
+    )
     assert isinstance(error, NoteNotFound) and "Private" not in str(error)
 
 
@@ -131,23 +133,23 @@ def test_history_and_diffs_leave_hidden_files_out(make_vault: MakeVault) -> None
     entries = engine.history.changes(limit=1)
     assert [entry.id for entry in entries] == [int(both.change_id)]
     assert [list(entry.paths) for entry in entries] == [["Open.md"]]
-    assert isinstance(refused(lambda: engine.history.changes("Private/Hush.md")), NoteNotFound)
+    assert isinstance(catch_refusal(lambda: engine.history.changes("Private/Hush.md")), NoteNotFound)
     assert engine.history.newest_to_undo() == int(both.change_id)
     assert "Hush" not in engine.history.diff(int(both.change_id)) and "+seen" in engine.history.diff(
         int(both.change_id)
     )
-    unknown = refused(lambda: engine.history.diff(999))
+    unknown = catch_refusal(lambda: engine.history.diff(999))
     assert isinstance(unknown, InvalidArgument)
-    assert str(refused(lambda: engine.history.diff(hidden))) == str(unknown).replace("999", str(hidden))
-    assert str(refused(lambda: engine.undo(hidden))) == str(unknown).replace("999", str(hidden))
+    assert str(catch_refusal(lambda: engine.history.diff(hidden))) == str(unknown).replace("999", str(hidden))
+    assert str(catch_refusal(lambda: engine.undo(hidden))) == str(unknown).replace("999", str(hidden))
 
 
 def test_the_caller_may_undo_its_own_rename_with_the_hidden_links_it_changed(make_vault: MakeVault) -> None:
     engine = make_vault(VAULT, scope=SCOPE)
-    before = contents(engine)
+    before = read_contents(engine)
     change = int(engine.apply([Move(note="Open", to="Moved")]).change_id)
     outcome = engine.undo(change)
-    assert contents(engine) == before
+    assert read_contents(engine) == before
     assert SECRET not in flatten(outcome)
 
 
@@ -168,10 +170,10 @@ def test_what_the_owner_wrote_into_a_hidden_note_is_not_undone_from_elsewhere(
     owner = make_vault({path: before, "Old.md": "", "A.md": "a"})
     outcome = owner.apply([Write(note=path, content=after), Append(note="A", content="b")])
     engine = make_vault(scope=Scope(deny=("Private",)))
-    refused(lambda: engine.undo(int(outcome.change_id)))
-    assert contents(owner)[path] == after.encode()
+    catch_refusal(lambda: engine.undo(int(outcome.change_id)))
+    assert read_contents(owner)[path] == after.encode()
     owner.undo(int(outcome.change_id))
-    assert contents(owner)[path] == before.encode()
+    assert read_contents(owner)[path] == before.encode()
 
 
 def test_links_of_all_kinds_in_hidden_files_go_back_with_a_rename(make_vault: MakeVault) -> None:
@@ -186,12 +188,12 @@ def test_links_of_all_kinds_in_hidden_files_go_back_with_a_rename(make_vault: Ma
         "Old.md": "",
     }
     engine = make_vault(files, scope=Scope(deny=("Private",)))
-    before = contents(engine)
+    before = read_contents(engine)
     outcome = engine.apply([Move(note="Old", to="New")])
-    after = contents(engine)
+    after = read_contents(engine)
     assert all(after[path] != before[path] for path in files if path in after)
     engine.undo(int(outcome.change_id))
-    assert contents(engine) == before
+    assert read_contents(engine) == before
 
 
 @pytest.mark.parametrize("force", [False, True])
@@ -213,12 +215,12 @@ def test_what_was_written_since_in_a_hidden_note_stays_and_does_not_prevent_an_u
     path = "Private/S.md"
     engine = make_vault({path: "mine [[Old]]\n\n", "Old.md": ""}, scope=Scope(deny=("Private",)))
     change = int(engine.apply([Move(note="Old", to="New")]).change_id)
-    assert contents(engine)[path] == b"mine [[New]]\n\n"
+    assert read_contents(engine)[path] == b"mine [[New]]\n\n"
     place = engine.root.folder / path
     place.unlink() if since is None else place.write_text(since)
     outcome = engine.undo(change, force=force)
-    assert "Old.md" in contents(engine) and "Private" not in flatten(outcome)
-    assert contents(engine).get(path) == (None if left is None else left.encode())
+    assert "Old.md" in read_contents(engine) and "Private" not in flatten(outcome)
+    assert read_contents(engine).get(path) == (None if left is None else left.encode())
 
 
 def test_links_in_a_hidden_note_go_back_although_another_line_with_one_was_edited(
@@ -229,7 +231,7 @@ def test_links_in_a_hidden_note_go_back_although_another_line_with_one_was_edite
     change = int(engine.apply([Move(note="Old", to="New")]).change_id)
     (engine.root.folder / path).write_text("a [[New]]\nb [[New]], and more\nc\n")
     engine.undo(change)
-    assert contents(engine)[path] == b"a [[Old]]\nb [[New]], and more\nc\n"
+    assert read_contents(engine)[path] == b"a [[Old]]\nb [[New]], and more\nc\n"
 
 
 def test_a_change_that_created_hidden_files_cannot_be_undone_from_here(make_vault: MakeVault) -> None:
@@ -238,9 +240,9 @@ def test_a_change_that_created_hidden_files_cannot_be_undone_from_here(make_vaul
         owner.apply([Append(note="Open", content="x"), Move(note="Hush", to="Private/Hush 2")]).change_id
     )
     engine = make_vault(scope=SCOPE)
-    error = refused(lambda: engine.undo(change))
+    error = catch_refusal(lambda: engine.undo(change))
     assert isinstance(error, EditRefused) and SECRET not in str(error)
-    assert "Private/Hush 2.md" in contents(engine)
+    assert "Private/Hush 2.md" in read_contents(engine)
 
 
 def test_a_failing_read_of_a_hidden_note_does_not_name_it(make_vault: MakeVault) -> None:
@@ -249,7 +251,7 @@ def test_a_failing_read_of_a_hidden_note_does_not_name_it(make_vault: MakeVault)
         scope=Scope(deny=("Private/",), max_note_bytes=2000),
     )
     engine.apply([Move(note="Open", to="Moved")])
-    assert contents(engine)["Private/Hush big.md"].startswith(b"[[Moved]]")
+    assert read_contents(engine)["Private/Hush big.md"].startswith(b"[[Moved]]")
 
 
 @pytest.mark.skipif(not hasattr(os, "symlink"), reason="the system has no symlinks")
@@ -266,10 +268,10 @@ def test_a_link_inside_the_vault_opens_no_hidden_folder(make_vault: MakeVault) -
             lambda name=name: engine.read_bytes(vault_path(name)),
             lambda name=name: engine.apply([Append(note=name, content="x")]),
         ):
-            assert isinstance(refused(action), NoteNotFound | PermissionDenied), name
+            assert isinstance(catch_refusal(action), NoteNotFound | PermissionDenied), name
     assert not engine.queries.search("file:app").hits
-    refused(lambda: engine.apply([Create(note="config/new", content="")]))
-    refused(lambda: engine.apply([Create(note="way/new", content="")]))
+    catch_refusal(lambda: engine.apply([Create(note="config/new", content="")]))
+    catch_refusal(lambda: engine.apply([Create(note="way/new", content="")]))
 
 
 def test_a_link_to_a_hidden_note_stays_hidden_when_the_index_is_rebuilt(make_vault: MakeVault) -> None:
@@ -317,7 +319,7 @@ def test_a_refusal_does_not_tell_how_a_hidden_folder_is_spelled(make_vault: Make
         AddFile(path=f"{spelled}/x.png", data=b"x"),
         Move(note="Open", to=f"{spelled}/x"),
     ):
-        error = refused(lambda operation=operation: engine.apply([operation]))  # type: ignore[misc]
+        error = catch_refusal(lambda operation=operation: engine.apply([operation]))  # type: ignore[misc]
         assert isinstance(error, PermissionDenied) and f"{error}".startswith(f"{spelled}/x.")
 
 

@@ -21,7 +21,7 @@ def change(engine: Engine, *operations: Operation) -> int:
     return int(engine.apply(operations).change_id)
 
 
-def listed(engine: Engine) -> list[int]:
+def list_changes(engine: Engine) -> list[int]:
     return [entry.id for entry in engine.history.changes(limit=100)]
 
 
@@ -30,7 +30,7 @@ def assert_unknown(engine: Engine, *numbers: int) -> None:
     with pytest.raises(InvalidArgument) as unknown:
         engine.history.diff(999)
     for number in numbers:
-        assert number not in listed(engine)
+        assert number not in list_changes(engine)
         for look in (engine.history.diff, engine.undo):
             with pytest.raises(InvalidArgument) as caught:
                 look(number)
@@ -44,13 +44,13 @@ def test_the_public_history_of_a_note_that_is_private_now_is_not_shown(make_vaul
     moved = change(owner, Move(note="plan", to="Private/plan"))
     engine = make_vault(scope=SCOPE)
     assert_unknown(engine, edited, moved)
-    assert listed(engine) == [both]
+    assert list_changes(engine) == [both]
     assert "seen" in engine.history.diff(both) and "zebra" not in engine.history.diff(both)
     assert engine.history.changes("Pub/plan.md") == []
     # Once it is back, changes made while it was public are shown, those made while it was private are not.
     private = change(owner, Append(note="plan", content="secret"))
     back = change(owner, Move(note="Private/plan", to="Pub/plan"))
-    assert listed(engine) == [both, edited]
+    assert list_changes(engine) == [both, edited]
     assert "zebra" in engine.history.diff(edited)
     assert_unknown(engine, moved, private, back)
     assert [entry.id for entry in engine.history.changes("Pub/plan.md")] == [both, edited]
@@ -63,7 +63,7 @@ def test_the_private_history_of_a_note_that_is_public_now_is_not_shown(make_vaul
     engine = make_vault(scope=SCOPE)
     assert_unknown(engine, edited, moved)
     later = change(owner, Append(note="plan", content="public"))
-    assert listed(engine) == [later]
+    assert list_changes(engine) == [later]
     assert [entry.id for entry in engine.history.changes("Pub/plan.md")] == [later]
 
 
@@ -83,7 +83,7 @@ def test_a_new_note_in_the_old_ones_place_has_its_own_history(make_vault: MakeVa
     change(owner, Move(note="plan", to="Private/plan"))
     new = change(owner, Create(note="/plan", content="public"))
     engine = make_vault(scope=SCOPE)
-    assert listed(engine) == [new]
+    assert list_changes(engine) == [new]
     assert_unknown(engine, old)
 
 
@@ -92,7 +92,7 @@ def test_a_note_that_was_deleted_while_it_was_visible_keeps_its_history(make_vau
     edited = change(owner, Append(note="plan", content="more"))
     gone = change(owner, Delete(note="plan"))
     engine = make_vault(scope=SCOPE)
-    assert listed(engine) == [gone, edited]
+    assert list_changes(engine) == [gone, edited]
     engine.undo(gone)
     assert engine.view("plan").text == "text\nmore\n"
 

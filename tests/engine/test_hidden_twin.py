@@ -27,7 +27,7 @@ from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.write.trash import Trash
 
-from .conftest import MakeVault, contents
+from .conftest import MakeVault, read_contents
 
 NAMES = ("deep", "diary", "plan")
 FOLDERS = ("", "Pub/", "Pub/Sub/")
@@ -80,7 +80,7 @@ def attempt(engine: Engine, batch: list[Operation], *, dry_run: bool) -> str:
         return f"{type(error).__name__}: {error} {error.details}"
 
 
-def questions(engine: Engine) -> Iterator[tuple[str, Any]]:
+def ask_questions(engine: Engine) -> Iterator[tuple[str, Any]]:
     queries = engine.queries
     paths = [file.path for file in queries.files()]
     yield "files", paths
@@ -111,14 +111,14 @@ def questions(engine: Engine) -> Iterator[tuple[str, Any]]:
         yield f"around {path}", queries.neighbourhood(path, 2)
         yield f"link to {path}", render_embed(engine, path, VaultPath("Pub/plan.md"))
     for name in (*NAMES, "Sub/deep", "dee", "A/deep", "Private/deep"):
-        yield f"find {name}", _found(engine, name)
+        yield f"find {name}", _find_or_explain(engine, name)
     yield "place", choose_attachment_path(engine, "picture.png", None)
     for name, form in FORMATS.items():
         yield name, "".join(form(engine))
     yield "history", [(change.label, change.paths) for change in engine.history.changes(limit=100)]
 
 
-def _found(engine: Engine, name: str) -> str:
+def _find_or_explain(engine: Engine, name: str) -> str:
     try:
         return engine.find(name)
     except VaultbridgeError as error:
@@ -138,10 +138,10 @@ def test_a_hidden_folder_makes_no_difference_to_anything(
         for batch in batches:
             for dry_run in (True, False):
                 assert attempt(full, batch, dry_run=dry_run) == attempt(bare, batch, dry_run=dry_run), batch
-            for (question, one), (_, other) in zip(questions(full), questions(bare), strict=True):
+            for (question, one), (_, other) in zip(ask_questions(full), ask_questions(bare), strict=True):
                 assert one == other, (question, batch)
-        left = {path: data for path, data in contents(full).items() if SCOPE.visible(path)}
-        assert left == contents(bare)
+        left = {path: data for path, data in read_contents(full).items() if SCOPE.visible(path)}
+        assert left == read_contents(bare)
 
 
 @settings(max_examples=40, deadline=None)
@@ -156,12 +156,12 @@ def test_a_move_rewrites_links_as_if_no_hidden_note_had_that_name(
     """Only notes that are there are moved: most operations of the test above name none."""
     with opened({**seen, **hidden}) as full, opened(seen) as bare:
         for _ in range(2):
-            note = data.draw(st.sampled_from(sorted(contents(bare))))
+            note = data.draw(st.sampled_from(sorted(read_contents(bare))))
             to = data.draw(st.sampled_from([f"{folder}{name}" for folder in FOLDERS for name in NAMES]))
             batch: list[Operation] = [Move(note=f"/{note}", to=f"/{to}")]
             assert attempt(full, batch, dry_run=False) == attempt(bare, batch, dry_run=False), batch
-            left = {path: data for path, data in contents(full).items() if SCOPE.visible(path)}
-            assert left == contents(bare), batch
+            left = {path: data for path, data in read_contents(full).items() if SCOPE.visible(path)}
+            assert left == read_contents(bare), batch
 
 
 def test_an_older_link_is_not_pinned_to_a_hidden_note(make_vault: MakeVault) -> None:
@@ -169,7 +169,7 @@ def test_an_older_link_is_not_pinned_to_a_hidden_note(make_vault: MakeVault) -> 
     engine = make_vault({"Note.md": "text\n", "Private/Sub/deep.md": "secret"}, scope=SCOPE)
     engine.apply([Append(note="Note", content="[[deep]]")])
     outcome = engine.apply([Create(note="deep", content="")])
-    assert contents(engine)["Note.md"] == b"text\n[[deep]]\n"
+    assert read_contents(engine)["Note.md"] == b"text\n[[deep]]\n"
     assert "Private" not in repr(outcome)
     assert outcome.notices == ("1 unresolved link(s) now lead to deep.md, from: Note.md.",)
 
@@ -178,10 +178,10 @@ def test_links_in_hidden_notes_still_follow_and_stay_right(make_vault: MakeVault
     files = {"Pub/plan.md": "", "Private/deep.md": "[[plan]] [[diary]]", "Private/diary.md": "mine"}
     engine = make_vault(files, scope=SCOPE)
     outcome = engine.apply([Move(note="plan", to="Pub/diary")])
-    assert contents(engine)["Private/deep.md"] == b"[[Pub/diary]] [[diary]]"
+    assert read_contents(engine)["Private/deep.md"] == b"[[Pub/diary]] [[diary]]"
     assert "Private" not in repr(outcome)
     engine.apply([Create(note="deep", content="[[diary]]")])
-    assert contents(engine)["Private/deep.md"] == b"[[Pub/diary]] [[diary]]"
+    assert read_contents(engine)["Private/deep.md"] == b"[[Pub/diary]] [[diary]]"
 
 
 def test_the_text_around_a_link_counts_for_the_visible_note_of_that_name(make_vault: MakeVault) -> None:

@@ -36,10 +36,10 @@ from vaultbridge.vault.write.replace import LEFTOVER_SECONDS, temporary_name
 from vaultbridge.vault.write.transaction import ignore_checkpoint
 from vaultbridge.vault.write.trash import Trash
 
-from .conftest import MakeVault, rebuilt
+from .conftest import MakeVault, rebuild_index
 
 
-def when_announced(engine: Engine, change: Callable[[], object], holds: Callable[[], bool]) -> None:
+def change_and_wait(engine: Engine, change: Callable[[], object], holds: Callable[[], bool]) -> None:
     """Make a change outside and wait until `holds`, checking each time the engine announces a change."""
     announced = threading.Event()
     stop = engine.index_sync.listen(lambda _: announced.set())
@@ -83,7 +83,7 @@ def watched_by_hand(
         sync.close()
 
 
-def leading(engine: Engine) -> Engine:
+def lead(engine: Engine) -> Engine:
     """The engine as leader, after its first comparison, with a watch that is trusted."""
     ready = threading.Event()
     stop = engine.index_sync.listen(lambda _: ready.set())
@@ -97,24 +97,24 @@ def leading(engine: Engine) -> Engine:
 
 
 def test_an_outside_edit_is_found_without_asking_for_a_refresh(make_vault: MakeVault) -> None:
-    engine = leading(make_vault({"A.md": "alpha"}))
+    engine = lead(make_vault({"A.md": "alpha"}))
     note = engine.root.folder / "A.md"
-    when_announced(engine, lambda: note.write_text("beta"), lambda: engine.queries.search("beta").total == 1)
+    change_and_wait(engine, lambda: note.write_text("beta"), lambda: engine.queries.search("beta").total == 1)
     assert engine.queries.search("alpha").total == 0
 
 
 def test_an_outside_rename_and_a_deleted_folder_are_followed(make_vault: MakeVault) -> None:
-    engine = leading(make_vault({"F/A.md": "alpha [[B]]", "F/B.md": "beta", "C.md": "[[A]]"}))
+    engine = lead(make_vault({"F/A.md": "alpha [[B]]", "F/B.md": "beta", "C.md": "[[A]]"}))
     folder = engine.root.folder
-    when_announced(
-        engine, lambda: (folder / "F").rename(folder / "G"), lambda: bool(_found(engine, "G/A.md"))
+    change_and_wait(
+        engine, lambda: (folder / "F").rename(folder / "G"), lambda: bool(_is_listed(engine, "G/A.md"))
     )
     assert engine.queries.outgoing(VaultPath("C.md"))[0].resolved == "G/A.md"
-    when_announced(engine, lambda: shutil.rmtree(folder / "G"), lambda: len(engine.queries.files()) == 1)
+    change_and_wait(engine, lambda: shutil.rmtree(folder / "G"), lambda: len(engine.queries.files()) == 1)
     assert engine.queries.outgoing(VaultPath("C.md"))[0].resolved is None
 
 
-def _found(engine: Engine, path: str) -> bool:
+def _is_listed(engine: Engine, path: str) -> bool:
     return any(file.path == path for file in engine.queries.files())
 
 
@@ -131,14 +131,14 @@ def test_an_own_write_is_in_the_index_before_the_next_query(make_vault: MakeVaul
 def test_a_second_process_neither_watches_nor_walks_and_takes_over_when_the_first_goes(
     make_vault: MakeVault, tmp_path: Path
 ) -> None:
-    first = leading(make_vault({"A.md": "alpha"}))
+    first = lead(make_vault({"A.md": "alpha"}))
     second = make_vault()
     second.index_sync.start()
     assert first.index_sync.is_leader and not second.index_sync.is_leader
     assert second.queries.search("alpha").total == 1
     first.close()
     note = second.root.folder / "A.md"
-    when_announced(second, lambda: note.write_text("delta"), lambda: _leads_and_finds(second, "delta"))
+    change_and_wait(second, lambda: note.write_text("delta"), lambda: _leads_and_finds(second, "delta"))
 
 
 def _leads_and_finds(engine: Engine, word: str) -> bool:
@@ -181,7 +181,7 @@ def test_a_killed_leader_is_replaced(make_vault: MakeVault) -> None:
         engine.index_sync.start()
         assert not engine.index_sync.is_leader
     note = engine.root.folder / "B.md"
-    when_announced(engine, lambda: note.write_text("epsilon"), lambda: _leads_and_finds(engine, "epsilon"))
+    change_and_wait(engine, lambda: note.write_text("epsilon"), lambda: _leads_and_finds(engine, "epsilon"))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -194,11 +194,11 @@ def test_after_any_outside_changes_the_index_equals_a_rebuilt_one(
     chance = random.Random(seed)
     for _ in range(12):
         for _ in range(chance.randrange(1, 6)):
-            _outside_change(folder, chance)
+            _change_outside(folder, chance)
         if chance.random() < 0.5:
             engine.index_sync.refresh()
     engine.index_sync.refresh()
-    assert dump(engine.index_sync.index) == rebuilt(engine, tmp_path / "rebuilt")
+    assert dump(engine.index_sync.index) == rebuild_index(engine, tmp_path / "rebuilt")
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -230,13 +230,13 @@ def test_after_own_and_outside_changes_mixed_the_index_equals_a_rebuilt_one(
             with contextlib.suppress(VaultbridgeError):
                 engine.undo(engine.history.newest_to_undo())
         if chance.random() < 0.3:
-            _outside_change(folder, chance)
+            _change_outside(folder, chance)
     for engine in engines:
         engine.index_sync.refresh()
-        assert dump(engine.index_sync.index) == rebuilt(engine, tmp_path / f"rebuilt {id(engine)}")
+        assert dump(engine.index_sync.index) == rebuild_index(engine, tmp_path / f"rebuilt {id(engine)}")
 
 
-def _outside_change(folder: Path, chance: random.Random) -> None:
+def _change_outside(folder: Path, chance: random.Random) -> None:
     files = [place for place in folder.rglob("*.md") if place.is_file()]
     name = chance.choice(["1", "2", "new", "Ünï", unicodedata.normalize("NFD", "é"), "sub/1", "sub/deep/x"])
     target = folder / f"{name}.md"
@@ -309,8 +309,10 @@ def test_while_the_watch_fails_questions_compare_with_the_disk(make_vault: MakeV
 
 
 def test_the_leader_rebuilds_an_index_that_was_found_damaged_and_deleted(make_vault: MakeVault) -> None:
-    engine = leading(make_vault({"A.md": "alpha"}))
-    when_announced(engine, engine.index_sync.index.rebuild, lambda: engine.queries.search("alpha").total == 1)
+    engine = lead(make_vault({"A.md": "alpha"}))
+    change_and_wait(
+        engine, engine.index_sync.index.rebuild, lambda: engine.queries.search("alpha").total == 1
+    )
 
 
 def test_an_old_temporary_file_of_ours_is_removed_and_a_recent_one_is_not(
@@ -346,7 +348,7 @@ def test_a_vault_that_disappears_and_returns_keeps_its_rows_and_reports_it(
     make_vault: MakeVault, tmp_path: Path
 ) -> None:
     """A disk that is unplugged leaves its mount point, an empty folder."""
-    engine = leading(make_vault({"A.md": "[[B]] alpha", "F/B.md": "beta"}))
+    engine = lead(make_vault({"A.md": "[[B]] alpha", "F/B.md": "beta"}))
     change = engine.apply([Append(note="A", content="more")])
     assert engine.queries.search("more").total == 1  # Waits until the change is in the index.
     rows = dump(engine.index_sync.index)
@@ -382,13 +384,13 @@ def test_a_cache_folder_deleted_while_serving_costs_history_and_nothing_else(
     monkeypatch.setattr(index_sync, "DAMAGE_SECONDS", 0.01)
     engine = make_vault({"A.md": "[[B]] alpha", "F/B.md": "beta"})
     if leads:
-        leading(engine)
+        lead(engine)
     engine.apply([Append(note="A", content="more")])
     delete_folder(engine.cache)
     assert engine.history.changes() == []
     engine.apply([Append(note="A", content="again")])
     if leads:
-        leading(engine)
+        lead(engine)
     assert engine.queries.search("again").total == 1
     engine.apply([Move(note="B", to="C")])
     assert (engine.root.folder / "A.md").read_text() == "[[C]] alpha\nmore\nagain"
@@ -400,7 +402,7 @@ def test_a_cache_folder_deleted_while_serving_costs_history_and_nothing_else(
     if leads:
         wait_until(lambda: engine.index_sync.is_leader)
         change = engine.root.folder / "New.md"
-        when_announced(
+        change_and_wait(
             engine, lambda: change.write_text("gamma"), lambda: engine.queries.search("gamma").total == 1
         )
 
@@ -429,7 +431,7 @@ def test_a_change_that_could_not_be_followed_is_in_the_next_answer(
 ) -> None:
     """The index's disk was full for a moment, or another process held its file for too long."""
     monkeypatch.setattr(index_sync, "DAMAGE_SECONDS", 0.01)
-    engine = leading(make_vault({"A.md": "alpha"}))
+    engine = lead(make_vault({"A.md": "alpha"}))
     with index_in_use(engine):
         if ours:
             engine.apply([Create(note="B", content="beta")])
@@ -442,7 +444,7 @@ def test_a_change_that_could_not_be_followed_is_in_the_next_answer(
 
 
 def test_an_unforeseen_failure_does_not_end_the_watch(make_vault: MakeVault) -> None:
-    engine = leading(make_vault({"A.md": "alpha"}))
+    engine = lead(make_vault({"A.md": "alpha"}))
 
     def fail(_: object) -> None:
         raise RuntimeError("nobody foresaw this")
@@ -453,7 +455,7 @@ def test_an_unforeseen_failure_does_not_end_the_watch(make_vault: MakeVault) -> 
     stop()
     assert engine.queries.search("beta").total == 1
     change = engine.root.folder / "New.md"
-    when_announced(
+    change_and_wait(
         engine, lambda: change.write_text("gamma"), lambda: engine.queries.search("gamma").total == 1
     )
 

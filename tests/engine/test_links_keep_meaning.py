@@ -20,14 +20,14 @@ from vaultbridge.errors import EditRefused, NoteNotFound
 from vaultbridge.links.resolve import FileTable, Resolved, resolve
 from vaultbridge.vault.scope import Scope
 
-from .conftest import MakeVault, contents, rebuilt
+from .conftest import MakeVault, read_contents, rebuild_index
 
 FOLDERS = ("", "a", "b", "a/deep", "b/deep")
 NAMES = ("One", "Two", "Three", "v1.2", "Ünïcode 中文", "pic.png", "board.canvas", "with (brackets)")
 PLACE = {"x": 0, "y": 0, "width": 1, "height": 1}
 
 
-def spelled(rng: random.Random, path: str, source: str) -> str:
+def spell_link(rng: random.Random, path: str, source: str) -> str:
     """A link text that may mean `path`, in one of the ways people write it."""
     name = path.rpartition("/")[2]
     bare = name.removesuffix(".md")
@@ -64,7 +64,7 @@ def make_files(rng: random.Random) -> dict[str, str | bytes]:
             ]
             files[path] = json.dumps({"nodes": cards, "edges": []}, ensure_ascii=False)
         else:
-            links = " ".join(spelled(rng, rng.choice(paths), path) for _ in range(rng.randrange(6)))
+            links = " ".join(spell_link(rng, rng.choice(paths), path) for _ in range(rng.randrange(6)))
             up = rng.choice(paths).removesuffix(".md")
             end = rng.choice(("\n", "\r\n"))
             files[path] = f'---\nup: "[[{up}]]"\n---\n# Part\n{links}\n\nx ^id\n[[Nowhere]]'.replace(
@@ -73,9 +73,9 @@ def make_files(rng: random.Random) -> dict[str, str | bytes]:
     return files
 
 
-def meanings(engine: Engine) -> dict[str, list[str | None]]:
+def resolve_links(engine: Engine) -> dict[str, list[str | None]]:
     """Where each link of each file leads, by reading every file."""
-    files = contents(engine)
+    files = read_contents(engine)
     table = FileTable(files)
     found: dict[str, list[str | None]] = {}
     for path, data in files.items():
@@ -89,7 +89,7 @@ def meanings(engine: Engine) -> dict[str, list[str | None]]:
     return found
 
 
-def random_move(rng: random.Random, files: list[str]) -> Move:
+def draw_move(rng: random.Random, files: list[str]) -> Move:
     path = rng.choice(files)
     if rng.random() < 0.3 and "/" in path:
         folder = path.rpartition("/")[0]
@@ -100,7 +100,7 @@ def random_move(rng: random.Random, files: list[str]) -> Move:
     return Move(note=path, to="/" + "/".join(filter(None, (folder, new + dot + extension))))
 
 
-def moved_to(before: list[str], move: Move, engine: Engine) -> dict[str, str]:
+def predict_paths(before: list[str], move: Move, engine: Engine) -> dict[str, str]:
     """Old path to new path, from the request alone."""
     if not move.note.endswith("/"):
         return {move.note: move.to.lstrip("/")}
@@ -120,20 +120,20 @@ def test_every_link_leads_to_the_same_file_after_any_moves(
     config = engine.root.folder / ".obsidian"
     config.mkdir()
     (config / "app.json").write_text(json.dumps({"newLinkFormat": setting}))
-    start = contents(engine)
+    start = read_contents(engine)
     changes: list[int] = []
     for _ in range(8):
-        before = meanings(engine)
+        before = resolve_links(engine)
         where = {path: path for path in before}
         operations: list[Operation] = []
         for _ in range(rng.choice((1, 1, 2, 3))):
             now = sorted(where.values())
-            move = random_move(rng, now)
+            move = draw_move(rng, now)
             try:
                 engine.apply([*operations, move], dry_run=True)
             except EditRefused:
                 continue  # Something is there already.
-            follow = moved_to(now, move, engine)
+            follow = predict_paths(now, move, engine)
             where = {old: follow.get(path, path) for old, path in where.items()}
             operations.append(move)
         if not operations:
@@ -147,7 +147,7 @@ def test_every_link_leads_to_the_same_file_after_any_moves(
             check_index(engine, tmp_path / f"rebuilt {len(changes)}")
     for change in reversed(changes):
         engine.undo(change)
-    assert contents(engine) == start
+    assert read_contents(engine) == start
     check_index(engine, tmp_path / "rebuilt in the end")
 
 
@@ -155,14 +155,14 @@ def check_meanings(
     engine: Engine, before: dict[str, list[str | None]], where: dict[str, str], operations: list[Operation]
 ) -> None:
     """Every link that led to a file leads to it still. `where` has the new path of each old one."""
-    after = meanings(engine)
+    after = resolve_links(engine)
     assert sorted(after) == sorted(where.values()), operations
     for old, links in before.items():
         wanted = [None if target is None else where[target] for target in links]
         got = after[where[old]]
         assert len(got) == len(wanted), (old, operations)
         for number, (is_now, was) in enumerate(zip(got, wanted, strict=True)):
-            assert was is None or is_now == was, (old, number, operations, contents(engine)[where[old]])
+            assert was is None or is_now == was, (old, number, operations, read_contents(engine)[where[old]])
 
 
 @pytest.mark.parametrize("watched", [False, True], ids=["not watched", "watched"])
@@ -179,13 +179,13 @@ def test_a_move_follows_every_link_that_another_program_has_just_written(
     for _ in range(15):
         for _ in range(rng.randrange(4)):
             change_from_outside(rng, engine.root.folder)
-        before = meanings(engine)
-        move = random_move(rng, sorted(before) or ["none.md"])
+        before = resolve_links(engine)
+        move = draw_move(rng, sorted(before) or ["none.md"])
         try:
             engine.apply([move])
         except (EditRefused, NoteNotFound):
             continue  # Something is there already, or nothing is left.
-        follow = moved_to(list(before), move, engine)
+        follow = predict_paths(list(before), move, engine)
         check_meanings(engine, before, {path: follow.get(path, path) for path in before}, [move])
     engine.index_sync.refresh()
     check_index(engine, tmp_path / "rebuilt")
@@ -234,7 +234,7 @@ def check_index(engine: Engine, folder: Path) -> None:
     if folder.exists():
         return
     engine.queries.files()
-    assert dump(engine.index_sync.index) == rebuilt(engine, folder)
+    assert dump(engine.index_sync.index) == rebuild_index(engine, folder)
     with engine.index_sync.index.reading() as db:
         assert not db.execute("SELECT term FROM vocabulary EXCEPT SELECT term FROM terms").fetchall()
 
@@ -244,13 +244,13 @@ def test_a_new_note_re_points_no_older_link(make_vault: MakeVault, seed: int) ->
     rng = random.Random(seed)
     engine = make_vault(make_files(rng))
     for number in range(6):
-        before = meanings(engine)
+        before = resolve_links(engine)
         name = "/".join(filter(None, (rng.choice(FOLDERS), rng.choice(NAMES[:5]))))
         try:
             engine.apply([Create(note=f"{name}.md" if "/" in name else f"/{name}.md", content=f"{number}")])
         except EditRefused:
             engine.apply([Append(note=f"{name}.md", content=f"{number}")])
-        after = meanings(engine)
+        after = resolve_links(engine)
         for path, links in before.items():
             for was, is_now in zip(links, after[path], strict=True):
                 assert was is None or is_now == was, (path, name)
@@ -259,9 +259,9 @@ def test_a_new_note_re_points_no_older_link(make_vault: MakeVault, seed: int) ->
 def test_the_reading_of_these_tests_notices_a_broken_link(make_vault: MakeVault, tmp_path: Path) -> None:
     """The reading above sees a broken link: without this, the tests above could not fail."""
     engine = make_vault({"A.md": "[[B]]", "B.md": ""})
-    assert meanings(engine) == {"A.md": ["B.md"], "B.md": []}
+    assert resolve_links(engine) == {"A.md": ["B.md"], "B.md": []}
     (engine.root.folder / "B.md").rename(engine.root.folder / "C.md")
-    assert meanings(engine)["A.md"] == [None]
+    assert resolve_links(engine)["A.md"] == [None]
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,7 @@ def test_links_are_read_from_the_note_when_the_index_knows_another_text(make_vau
 def test_links_beside_bytes_that_are_not_utf_8_follow_a_move(make_vault: MakeVault) -> None:
     engine = make_vault({"A.md": b"\xff[[Bee|\xfe]] [[Bee]]\xff", "Bee.md": ""})
     engine.apply([Move(note="Bee", to="Wasp")])
-    assert contents(engine)["A.md"] == b"\xff[[Wasp|\xfe]] [[Wasp]]\xff"
+    assert read_contents(engine)["A.md"] == b"\xff[[Wasp|\xfe]] [[Wasp]]\xff"
 
 
 @pytest.mark.parametrize(
@@ -345,7 +345,7 @@ def test_a_move_knows_what_another_process_changed_while_it_was_drafted(
     ours.index_sync.refresh()
     leads = {
         (source, link.raw): link.resolved
-        for source in contents(ours)
+        for source in read_contents(ours)
         if source.endswith(".md")
         for link in ours.queries.outgoing(source)
     }
@@ -365,6 +365,6 @@ def test_undoing_a_move_names_the_links_that_were_written_since(make_vault: Make
     assert done.notices == (
         "Links to New.md that were written since do not follow, in: Late.md, Private/p.md.",
     )
-    assert contents(engine)["Hub.md"] == b"[[Old]]"
+    assert read_contents(engine)["Hub.md"] == b"[[Old]]"
     again = engine.apply([Move(note="Old.md", to="Other.md")])
     assert engine.undo(int(again.change_id)).notices == ()

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from engine.conftest import MakeVault, contents
+from engine.conftest import MakeVault, read_contents
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import Append, Merge, Move
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
@@ -17,7 +17,7 @@ def merge(engine: Engine, note: str, to: str, **options: str) -> tuple[str, ...]
     return engine.apply([Merge(note=note, to=to, **options)]).notices
 
 
-def text_of(engine: Engine, path: str) -> str:
+def read_text(engine: Engine, path: str) -> str:
     return (engine.root.folder / path).read_bytes().decode()
 
 
@@ -33,19 +33,19 @@ def test_text_properties_and_links_follow(make_vault: MakeVault) -> None:
             "All.base": 'filters: file.hasLink("Old")\n',
         }
     )
-    before = contents(engine)
+    before = read_contents(engine)
     outcome = engine.apply([Merge(note="Old", to="New")])
-    assert text_of(engine, "New.md") == (
+    assert read_text(engine, "New.md") == (
         "---\ntags: [b, c, a]\nrank: 2\nstate: open\n---\nFirst.\n\n# Plan\nsee [[#Plan]] and [[Other]]\n"
     )
-    assert text_of(engine, "Other.md") == (
+    assert read_text(engine, "Other.md") == (
         "[[New]], [[New#Plan|the plan]], ![[New]], [text](New.md) and [New](New.md#Plan)\n"
     )
-    assert '"file":"New.md"' in text_of(engine, "Board.canvas")
-    assert 'hasLink("New")' in text_of(engine, "All.base")
+    assert '"file":"New.md"' in read_text(engine, "Board.canvas")
+    assert 'hasLink("New")' in read_text(engine, "All.base")
     assert not (engine.root.folder / "Old.md").exists()
     engine.undo(int(outcome.change_id))
-    assert contents(engine) == before
+    assert read_contents(engine) == before
 
 
 def test_links_of_the_merged_note_keep_their_meaning_elsewhere(make_vault: MakeVault) -> None:
@@ -75,16 +75,16 @@ def test_duplicates_of_merged_notes_are_reported(make_vault: MakeVault) -> None:
 def test_paragraphs_stay_apart_and_line_ends_are_those_of_the_target(make_vault: MakeVault) -> None:
     engine = make_vault({"A.md": "one\ntwo\n", "B.md": "zero\r\n", "C.md": "", "D.md": "x"})
     merge(engine, "A", "B")
-    assert text_of(engine, "B.md") == "zero\r\n\r\none\r\ntwo\r\n"
+    assert read_text(engine, "B.md") == "zero\r\n\r\none\r\ntwo\r\n"
     merge(engine, "C", "B")
-    assert text_of(engine, "B.md") == "zero\r\n\r\none\r\ntwo\r\n"
+    assert read_text(engine, "B.md") == "zero\r\n\r\none\r\ntwo\r\n"
     merge(engine, "B", "D")
-    assert text_of(engine, "D.md") == "x\n\nzero\none\ntwo\n".replace("zero\n", "zero\n\n")
+    assert read_text(engine, "D.md") == "x\n\nzero\none\ntwo\n".replace("zero\n", "zero\n\n")
 
 
 def test_what_cannot_be_merged_is_refused(make_vault: MakeVault) -> None:
     engine = make_vault({"A.md": "x", "B.md": "---\na: [\n---\n", "C.canvas": "{}"})
-    before = contents(engine)
+    before = read_contents(engine)
     with pytest.raises(InvalidArgument, match="into itself"):
         merge(engine, "A", "a")
     with pytest.raises(EditRefused, match=r"properties of B\.md cannot be read"):
@@ -95,7 +95,7 @@ def test_what_cannot_be_merged_is_refused(make_vault: MakeVault) -> None:
         merge(engine, "A", "Nowhere")
     with pytest.raises(StaleWrite):
         merge(engine, "A", "B", expected="0" * 16)
-    assert contents(engine) == before
+    assert read_contents(engine) == before
 
 
 def test_a_merge_works_beside_other_operations_of_a_batch(make_vault: MakeVault) -> None:
@@ -108,8 +108,8 @@ def test_a_merge_works_beside_other_operations_of_a_batch(make_vault: MakeVault)
             Append(note="B", content="end"),
         ]
     )
-    assert text_of(engine, "Sub/B.md") == "b\n\na\nmore\nend\n"
-    assert text_of(engine, "L.md") == "[[B]] [[B]]"
+    assert read_text(engine, "Sub/B.md") == "b\n\na\nmore\nend\n"
+    assert read_text(engine, "L.md") == "[[B]] [[B]]"
 
 
 def test_hidden_notes_follow_and_stay_hidden(make_vault: MakeVault) -> None:
@@ -117,7 +117,7 @@ def test_hidden_notes_follow_and_stay_hidden(make_vault: MakeVault) -> None:
     engine = make_vault(scope=Scope(deny=("Secret/",)))
     outcome = engine.apply([Merge(note="A", to="B")])
     assert {file.path for file in outcome.files} == {"A.md", "B.md"}
-    assert text_of(engine, "Secret/S.md") == "[[B]]"
+    assert read_text(engine, "Secret/S.md") == "[[B]]"
     with pytest.raises(NoteNotFound):
         merge(engine, "B", "Secret/S")
 
@@ -144,7 +144,7 @@ def test_every_link_leads_where_it_did(make_vault: MakeVault, seed: int) -> None
         files[path] = "# H\n" + "\n".join(links) + rng.choice(("", "\n"))
     engine = make_vault(files)
     source, target = rng.sample(paths, 2)
-    before = contents(engine)
+    before = read_contents(engine)
 
     def leads() -> dict[str, list[str | None]]:
         return {note.file.path: list(note.resolved) for note in engine.queries.notes()}
@@ -157,4 +157,4 @@ def test_every_link_leads_where_it_did(make_vault: MakeVault, seed: int) -> None
     follow[target] = follow[target] + own
     assert new == follow
     engine.undo(int(outcome.change_id))
-    assert contents(engine) == before
+    assert read_contents(engine) == before

@@ -15,7 +15,7 @@ from support.index import dump
 from vaultbridge.vault.write.replace import TEMPORARY_PREFIX
 
 from .busy_writer import NOTES
-from .conftest import MakeVault, contents, rebuilt
+from .conftest import MakeVault, read_contents, rebuild_index
 
 BOUND = 120.0
 """How long a child may take before the test fails: far beyond what a loaded machine needs."""
@@ -47,7 +47,7 @@ def test_no_update_is_lost_when_processes_edit_the_same_notes(make_vault: MakeVa
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(0.05)
     reports = [json.loads(child.communicate(timeout=BOUND)[0]) for child in children]
-    texts = "\n".join(data.decode() for path, data in contents(engine).items() if path.startswith("n"))
+    texts = "\n".join(data.decode() for path, data in read_contents(engine).items() if path.startswith("n"))
     for report in reports:
         assert report["refused"] == []
         for mark in report["done"]:
@@ -55,7 +55,7 @@ def test_no_update_is_lost_when_processes_edit_the_same_notes(make_vault: MakeVa
             assert texts.split().count(mark) == wanted, mark
     engine.index_sync.refresh()
     assert [target.target for target in engine.queries.unresolved().rows] == []
-    assert dump(engine.index_sync.index) == rebuilt(engine, tmp_path / "rebuilt")
+    assert dump(engine.index_sync.index) == rebuild_index(engine, tmp_path / "rebuilt")
 
 
 def test_a_command_killed_at_any_moment_leaves_all_old_or_all_new(
@@ -79,7 +79,7 @@ def test_a_command_killed_at_any_moment_leaves_all_old_or_all_new(
     }
     chance = random.Random(3)
     for number in range(10):
-        before = contents(engine)
+        before = read_contents(engine)
         edits = [{"op": "append", "note": f"n{n}", "content": f"run {number}"} for n in range(20)]
         at, to = ("hub", "boss") if "hub.md" in before else ("boss", "hub")
         inside, away = ("d", "e") if any(path.startswith("d/") for path in before) else ("e", "d")
@@ -96,26 +96,26 @@ def test_a_command_killed_at_any_moment_leaves_all_old_or_all_new(
             env=environ,
         ) as child:
             # Killed when it has staged so many files; a little later in every second round.
-            while child.poll() is None and _staged(folder) < wanted_files:
+            while child.poll() is None and _count_staged(folder) < wanted_files:
                 pass
             if number % 2:
-                while child.poll() is None and _staged(folder) >= wanted_files:
+                while child.poll() is None and _count_staged(folder) >= wanted_files:
                     pass
             child.send_signal(signal.SIGKILL)
             child.wait(BOUND)
         again = make_vault()
-        after = contents(again)
+        after = read_contents(again)
         if after != before:
             assert f"{to}.md" in after and f"{at}.md" not in after
             assert sum(f"run {number}".encode() in data for data in after.values()) == 20
             assert all(f"[[{to}]]".encode() in data for path, data in after.items() if "/n" in path)
         assert not list(folder.rglob(f"{TEMPORARY_PREFIX}*"))
         again.index_sync.refresh()
-        assert dump(again.index_sync.index) == rebuilt(again, tmp_path / f"rebuilt {number}")
+        assert dump(again.index_sync.index) == rebuild_index(again, tmp_path / f"rebuilt {number}")
         again.close()
 
 
-def _staged(folder: Path) -> int:
+def _count_staged(folder: Path) -> int:
     return sum(
         name.startswith(TEMPORARY_PREFIX) for place, _, names in os.walk(folder) for name in names if place
     )

@@ -29,7 +29,7 @@ def later() -> float:
     return time.time() + RACY_NS / 1e9 + 1
 
 
-def engine_on(base: Path, scope: Scope | None = None) -> Engine:
+def open_engine_at(base: Path, scope: Scope | None = None) -> Engine:
     folder = base / "vault"
     folder.mkdir(exist_ok=True)
     if not is_local_filesystem(folder.resolve()):
@@ -45,7 +45,7 @@ def engine_on(base: Path, scope: Scope | None = None) -> Engine:
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    with engine_on(tmp_path) as engine:
+    with open_engine_at(tmp_path) as engine:
         yield engine
 
 
@@ -83,7 +83,7 @@ def test_the_suffix_of_a_note_may_be_left_out_unless_another_file_has_that_name(
 
 
 def test_what_a_scope_hides_is_never_cached(tmp_path: Path) -> None:
-    with engine_on(tmp_path, Scope(deny=("Private",))) as engine:
+    with open_engine_at(tmp_path, Scope(deny=("Private",))) as engine:
         (engine.root.folder / "Private").mkdir()
         (engine.root.folder / "Private/S.md").write_text("secret", "utf-8")
         (engine.root.folder / "L.md").symlink_to("Private/S.md")
@@ -95,7 +95,7 @@ def test_what_a_scope_hides_is_never_cached(tmp_path: Path) -> None:
 
 def test_a_narrower_scope_hides_cached_notes_at_once(tmp_path: Path) -> None:
     scope = LiveScope()
-    with engine_on(tmp_path, scope) as engine:
+    with open_engine_at(tmp_path, scope) as engine:
         (engine.root.folder / A).write_text("secret", "utf-8")
         for narrower in (Scope(deny=("A",)), Scope(max_note_bytes=5)):
             scope.update()
@@ -145,7 +145,7 @@ PATHS = ("A.md", "F/B.md")
 def test_whatever_happens_to_the_files_the_cache_says_what_the_disk_says(
     tmp_path_factory: pytest.TempPathFactory, acts: list[tuple[str, str]]
 ) -> None:
-    with engine_on(tmp_path_factory.mktemp("cache")) as engine:
+    with open_engine_at(tmp_path_factory.mktemp("cache")) as engine:
         folder = engine.root.folder
         (folder / "F").mkdir()
         (folder / "A.md").write_text("longer than what is written later", "utf-8")
@@ -183,7 +183,7 @@ def test_whatever_happens_to_the_files_the_cache_says_what_the_disk_says(
                     assert reading.excerpt.text == (folder / asked).read_text("utf-8")
 
 
-def reading_of(path: VaultPath, chars: int) -> Reading:
+def make_reading(path: VaultPath, chars: int) -> Reading:
     return Reading(path, "0" * 16, 1, Excerpt("x" * chars, 1, 1, 1))
 
 
@@ -198,7 +198,7 @@ def test_the_cache_is_bounded_and_drops_the_least_recently_used(tmp_path: Path) 
     def keep(path: VaultPath, chars: int = 300) -> None:
         before = cache.stat(path)
         assert before is not None
-        cache.put(path, WHOLE, reading_of(path, chars), before, size=chars + 50)
+        cache.put(path, WHOLE, make_reading(path, chars), before, size=chars + 50)
 
     for path in paths[:3]:
         keep(path)

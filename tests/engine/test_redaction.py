@@ -41,7 +41,7 @@ ERRORS: list[Callable[[str], VaultbridgeError]] = [
 names = st.text("aAbB .é", min_size=1, max_size=5).map(str.strip).filter(lambda name: name.strip("."))
 
 
-def message_of(error: VaultbridgeError, hidden: set[str]) -> str:
+def redact_error(error: VaultbridgeError, hidden: set[str]) -> str:
     with pytest.raises(VaultbridgeError) as raised, redact(hidden):
         raise error
     return str(raised.value)
@@ -53,7 +53,7 @@ def test_an_error_about_another_file_is_shown_however_alike_the_names_are(
 ) -> None:
     for path in (f"{around}{hidden}.md", f"{hidden}{around}.md", f"{around}/{hidden}.md", f"{hidden}.md.md"):
         error = make(path)
-        assert message_of(error, {f"{hidden}.md"}) == str(error)
+        assert redact_error(error, {f"{hidden}.md"}) == str(error)
 
 
 @given(
@@ -64,13 +64,13 @@ def test_an_error_about_a_hidden_file_or_its_folder_names_nothing(
 ) -> None:
     path = f"{folder}/{hidden}.md"
     for named in (path, spell(path), folder):
-        assert message_of(make(named), {"Other hidden.md", path}) == REDACTED
+        assert redact_error(make(named), {"Other hidden.md", path}) == REDACTED
 
 
 def test_an_error_without_paths_is_shown_only_if_nothing_is_hidden() -> None:
-    assert message_of(EditRefused("S.md is odd."), {"S.md"}) == REDACTED
-    assert message_of(EditRefused("S.md is odd."), set()) == "S.md is odd."
-    assert message_of(EngineFailure("The disk is full.", paths=()), {"S.md"}) == "The disk is full."
+    assert redact_error(EditRefused("S.md is odd."), {"S.md"}) == REDACTED
+    assert redact_error(EditRefused("S.md is odd."), set()) == "S.md is odd."
+    assert redact_error(EngineFailure("The disk is full.", paths=()), {"S.md"}) == "The disk is full."
 
 
 @settings(max_examples=12, deadline=None)

@@ -27,7 +27,7 @@ from vaultbridge.engine.operations import (
 )
 from vaultbridge.markdown.text import decode
 
-from .conftest import MakeVault, contents
+from .conftest import MakeVault, read_contents
 
 LINES = (
     b"---",
@@ -92,7 +92,7 @@ def test_an_edit_changes_only_the_bytes_it_names_and_undo_restores_them(
     place = engine.root.folder / "N.md"
     place.chmod(0o640)
     for what, (operation, replaced) in EDITS.items():
-        before = contents(engine)
+        before = read_contents(engine)
         change = int(engine.apply([operation]).change_id)
         after = place.read_bytes()
         assert after.startswith(bom) and after.count(b"\xef\xbb\xbf") == len(bom) // 3, what
@@ -111,4 +111,4 @@ def test_an_edit_changes_only_the_bytes_it_names_and_undo_restores_them(
         assert place.stat().st_mode & 0o777 == 0o640, what
         assert decode(after).bom is bool(bom)
         engine.undo(change)
-        assert contents(engine) == before, what
+        assert read_contents(engine) == before, what

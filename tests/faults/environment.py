@@ -115,7 +115,7 @@ def break_cache(folder: Path, count: int) -> Result:
 DISK_BYTES = 512 * 1024
 
 
-def _free_bytes(folder: Path) -> int:
+def _count_free_bytes(folder: Path) -> int:
     status = os.statvfs(folder)
     return status.f_bavail * status.f_frsize
 
@@ -142,7 +142,7 @@ def _write_to_full_disk(vault: Path, home: Path, count: int) -> Result:
     with Assistant(vault, home) as assistant:
         for number in range(count):
             before = note.read_bytes()
-            ballast.write_bytes(bytes(_free_bytes(vault) - 4096 * chance.randrange(1, 20)))
+            ballast.write_bytes(bytes(_count_free_bytes(vault) - 4096 * chance.randrange(1, 20)))
             succeeded, text = assistant.call(
                 "edit_note", name="Note", op="append", content="x" * chance.randrange(100_000, 200_000)
             )

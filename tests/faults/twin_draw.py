@@ -9,7 +9,7 @@ import re
 import unicodedata
 from typing import Any
 
-from support.scripts import drawn_words
+from support.scripts import draw_words
 
 HIDDEN_FOLDERS = ("Private/", "Private/Sub/", "A/")
 VISIBLE_FOLDERS = ("", "Pub/", "Pub/Sub/", "Z/")
@@ -49,7 +49,7 @@ PAGE_REQUESTS = {
 class Draw:
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
-        drawn = (unicodedata.normalize("NFC", word) for word in drawn_words(seed, 12))
+        drawn = (unicodedata.normalize("NFC", word) for word in draw_words(seed, 12))
         words = [word for word in drawn if _NAME.fullmatch(word) and word.isprintable()]
         self.words = [*dict.fromkeys(words), "plan", "deep", "diary", "Night sky"]
         self.names = self.rng.sample(self.words, min(8, len(self.words)))

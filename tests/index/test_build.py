@@ -29,7 +29,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Root:
     return Root(folder)
 
 
-def jobs(count: int = NOTES) -> list[FileJob]:
+def make_jobs(count: int = NOTES) -> list[FileJob]:
     return [FileJob(number, f"n{number}.md", "note", 40) for number in range(count)]
 
 
@@ -37,7 +37,7 @@ def read(chunks: Iterable[ChunkResult]) -> dict[int, FileResult]:
     return {result.id: result for chunk in chunks for result in chunk}
 
 
-def parsing_children() -> list[int]:
+def list_parsing_children() -> list[int]:
     """The processes that this one has started to parse notes."""
     found: list[int] = []
     for task in Path("/proc/self/task").iterdir():
@@ -50,8 +50,8 @@ def parsing_children() -> list[int]:
 
 
 def test_children_give_the_same_rows_as_this_process(root: Root) -> None:
-    here = read(parse_files(root, jobs(), children=0))
-    assert read(parse_files(root, jobs(), children=3)) == here
+    here = read(parse_files(root, make_jobs(), children=0))
+    assert read(parse_files(root, make_jobs(), children=3)) == here
     assert len(here) == NOTES
 
 
@@ -59,22 +59,22 @@ def test_children_give_the_same_rows_as_this_process(root: Root) -> None:
 def test_a_child_that_dies_causes_a_warning_and_loses_no_note(
     root: Root, caplog: pytest.LogCaptureFixture
 ) -> None:
-    results = parse_files(root, jobs(), children=2)
+    results = parse_files(root, make_jobs(), children=2)
     first = next(results)
-    children = parsing_children()
+    children = list_parsing_children()
     assert children
     os.kill(children[0], signal.SIGKILL)
-    assert read([first, *results]) == read(parse_files(root, jobs(), children=0))
+    assert read([first, *results]) == read(parse_files(root, make_jobs(), children=0))
     assert "process that parses notes died" in caplog.text
 
 
 @needs_proc
 def test_stopping_early_ends_the_children(root: Root) -> None:
-    results = parse_files(root, jobs(), children=2)
+    results = parse_files(root, make_jobs(), children=2)
     next(results)
-    assert parsing_children()
+    assert list_parsing_children()
     results.close()
-    assert not parsing_children()
+    assert not list_parsing_children()
 
 
 def test_long_messages_in_both_directions_do_not_deadlock(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_file_that_vanished_is_reported_as_gone(root: Root) -> None:
 
 
 def test_known_content_is_not_parsed(root: Root) -> None:
-    (chunk,) = parse_files(root, jobs(1))
+    (chunk,) = parse_files(root, make_jobs(1))
     rows = chunk[0].rows
     assert rows is not None
     (again,) = parse_files(root, [FileJob(0, "n0.md", "note", 40, known_hash=rows.hash)])

@@ -14,39 +14,47 @@ from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.walk import FileEntry, Unreadable
 
 
-def row(path: str, *, id_: int = 1, trusted: int = 1, state: int = INDEXED) -> FileRow:
+def make_row(path: str, *, id_: int = 1, trusted: int = 1, state: int = INDEXED) -> FileRow:
     return id_, path, kind_of(path), 10, 1, 5, trusted, state, "h"
 
 
-def entry(path: str, *, mtime: int = 1, size: int = 10, ino: int = 5) -> FileEntry:
+def make_entry(path: str, *, mtime: int = 1, size: int = 10, ino: int = 5) -> FileEntry:
     return FileEntry(VaultPath(path), size, mtime, ino, kind_of(path))
 
 
-def seen(*entries: FileEntry, unreadable: str | None = None) -> DiskSnapshot:
+def make_snapshot(*entries: FileEntry, unreadable: str | None = None) -> DiskSnapshot:
     places = [] if unreadable is None else [Unreadable(VaultPath(unreadable), "why")]
     return DiskSnapshot({one.path: one for one in entries}, places)
 
 
 def test_a_file_with_the_same_stat_is_unchanged() -> None:
-    assert not compare([row("a.md")], seen(entry("a.md")))
+    assert not compare([make_row("a.md")], make_snapshot(make_entry("a.md")))
 
 
 @pytest.mark.parametrize(
-    "now", [entry("a.md", mtime=2), entry("a.md", size=11), entry("a.md", ino=6), entry("a.md", mtime=0)]
+    "now",
+    [
+        make_entry("a.md", mtime=2),
+        make_entry("a.md", size=11),
+        make_entry("a.md", ino=6),
+        make_entry("a.md", mtime=0),
+    ],
 )
 def test_a_file_with_another_stat_is_read(now: FileEntry) -> None:
-    difference = compare([row("a.md")], seen(now))
-    assert difference.changed == [(StoredFile(*row("a.md")), now)]
+    difference = compare([make_row("a.md")], make_snapshot(now))
+    assert difference.changed == [(StoredFile(*make_row("a.md")), now)]
 
 
 def test_untrusted_and_pending_files_are_read_whatever_their_stat() -> None:
-    young, unread = row("a.md", trusted=0), row("b.md", state=PENDING)
-    difference = compare([young, unread], seen(entry("a.md"), entry("b.md")))
+    young, unread = make_row("a.md", trusted=0), make_row("b.md", state=PENDING)
+    difference = compare([young, unread], make_snapshot(make_entry("a.md"), make_entry("b.md")))
     assert [one.path for one, _ in difference.changed] == ["a.md", "b.md"]
 
 
 def test_attachments_are_never_read() -> None:
-    difference = compare([row("a.png", state=NAME_ONLY)], seen(entry("a.png", mtime=2), entry("b.png")))
+    difference = compare(
+        [make_row("a.png", state=NAME_ONLY)], make_snapshot(make_entry("a.png", mtime=2), make_entry("b.png"))
+    )
     assert [one.path for one, _ in difference.restamped] == ["a.png"]
     assert [one.path for one in difference.added] == ["b.png"]
     assert difference.jobs(7) == []
@@ -54,25 +62,35 @@ def test_attachments_are_never_read() -> None:
 
 def test_files_are_read_by_rising_id_the_new_ones_last() -> None:
     """The full-text table writes to the file each time that an id is lower than the one before."""
-    rows = [row(f"{id_}.md", id_=id_, trusted=0) for id_ in (5, 2, 9, 1)]
-    found = compare(rows, seen(*(entry(f"{id_}.md") for id_ in (5, 2, 9, 1)), entry("0.md"), entry("7.md")))
+    rows = [make_row(f"{id_}.md", id_=id_, trusted=0) for id_ in (5, 2, 9, 1)]
+    found = compare(
+        rows,
+        make_snapshot(
+            *(make_entry(f"{id_}.md") for id_ in (5, 2, 9, 1)), make_entry("0.md"), make_entry("7.md")
+        ),
+    )
     jobs = found.jobs(10)
     assert [job.id for job in jobs] == [1, 2, 5, 9, 10, 11]
     assert [job.path for job in jobs] == ["1.md", "2.md", "5.md", "9.md", "0.md", "7.md"]
 
 
 def test_a_folder_that_cannot_be_listed_keeps_its_rows() -> None:
-    rows = [row("open/a.md"), row("closed/b.md"), row("closed/deep/c.md"), row("closed.md")]
-    difference = compare(rows, seen(unreadable="closed"))
+    rows = [
+        make_row("open/a.md"),
+        make_row("closed/b.md"),
+        make_row("closed/deep/c.md"),
+        make_row("closed.md"),
+    ]
+    difference = compare(rows, make_snapshot(unreadable="closed"))
     assert [one.path for one in difference.gone] == ["open/a.md", "closed.md"]
 
 
 def test_a_vault_that_cannot_be_listed_keeps_all_rows() -> None:
-    assert not compare([row("a.md"), row("b/c.md")], seen(unreadable=""))
+    assert not compare([make_row("a.md"), make_row("b/c.md")], make_snapshot(unreadable=""))
 
 
 def test_new_files_get_ids_in_the_order_of_their_paths() -> None:
-    difference = compare([], seen(entry("b.md"), entry("c.png"), entry("a.md")))
+    difference = compare([], make_snapshot(make_entry("b.md"), make_entry("c.png"), make_entry("a.md")))
     assert [(job.id, job.path) for job in difference.jobs(7)] == [(7, "a.md"), (8, "b.md")]
 
 

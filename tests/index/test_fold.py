@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.scripts import mixed_word, scripts, word_of
+from support.scripts import draw_mixed_word, draw_word, list_scripts
 from vaultbridge.index.fold import (
     WORD,
     FoldedText,
@@ -95,7 +95,9 @@ def test_spans_of_folded_text_lead_back_to_text_that_folds_to_the_same(text: str
 @given(st.integers(0, 10**9))
 def test_folding_piece_by_piece_equals_folding_the_whole_in_every_script(seed: int) -> None:
     rng = random.Random(seed)
-    text = " ".join((mixed_word(rng), *(word_of(rng.choice(sorted(scripts())), rng) for _ in range(4))))
+    text = " ".join(
+        (draw_mixed_word(rng), *(draw_word(rng.choice(sorted(list_scripts())), rng) for _ in range(4)))
+    )
     assert FoldedText(text).folded == fold_text(text)
 
 
@@ -121,11 +123,11 @@ def test_separators_are_not_words() -> None:
 @pytest.mark.parametrize("seed", range(30))
 def test_a_string_occurs_where_it_does_in_the_folded_text(seed: int) -> None:
     rng = random.Random(seed)
-    names = sorted(scripts())
+    names = sorted(list_scripts())
     pieces = [
         rng.choice(("in", " ", "é", "İ", "e\u0301", "…", "—", "ﬁ", "s", "ß", "\u00ad")) for _ in range(30)
     ]
-    pieces += [mixed_word(rng), word_of(rng.choice(names), rng)]
+    pieces += [draw_mixed_word(rng), draw_word(rng.choice(names), rng)]
     rng.shuffle(pieces)
     text = "".join(pieces)
     folded = fold_text(text)
@@ -173,7 +175,7 @@ def test_one_search_of_many_encoded_texts_finds_what_each_folded_text_has(wanted
 def test_normalized_text_is_folded_like_any_other(seed: int) -> None:
     """The quick way of a text in which nothing composes gives what the careful one does."""
     rng = random.Random(seed)
-    words = [word_of(name, rng) for name in sorted(scripts())[seed::30]] + [mixed_word(rng)]
+    words = [draw_word(name, rng) for name in sorted(list_scripts())[seed::30]] + [draw_mixed_word(rng)]
     for word in words:
         text = unicodedata.normalize("NFKC", word) + " e\u0301x"[: rng.choice((0, 1))]
         careful = FoldedText(text, lambda part: fold_text(part))
@@ -187,8 +189,8 @@ def test_normalized_text_is_folded_like_any_other(seed: int) -> None:
 def test_a_long_text_is_separated_like_its_parts(seed: int) -> None:
     """Few different characters are replaced one by one, many in runs: the words are the same."""
     rng = random.Random(seed)
-    names = sorted(scripts())
-    few = [word_of(name, rng) for name in rng.sample(names, 1 + seed % 4)] + ["é", "e\u0301", "—", "ﬁ", "ß"]
+    names = sorted(list_scripts())
+    few = [draw_word(name, rng) for name in rng.sample(names, 1 + seed % 4)] + ["é", "e\u0301", "—", "ﬁ", "ß"]
     text = " ".join(rng.choice((rng.choice(few), "plain", "WORDS ")) for _ in range(120))
     assert separate_words(text) == " ".join(separate_words(part) for part in text.split(" "))
 
@@ -197,8 +199,8 @@ def test_a_long_text_is_separated_like_its_parts(seed: int) -> None:
 def test_a_text_of_many_characters_is_separated_like_its_words(seed: int) -> None:
     """Long texts are separated all at once, whether most of their characters change or few do."""
     rng = random.Random(seed)
-    names = sorted(scripts())
-    words = [word_of(name, rng) for name in rng.sample(names, 2) for _ in range(30)]
+    names = sorted(list_scripts())
+    words = [draw_word(name, rng) for name in rng.sample(names, 2) for _ in range(30)]
     words += ["Ёлка", "ΟΔΟΣ", "か\uff9e", "가\u3133", "ก้ำ", "Ꭰ", "\u09c7\u09be", "。，", "plain"]
     text = " ".join(rng.choice(words) for _ in range(200))
     assert separate_words(text) == " ".join(separate_words(part) for part in text.split(" "))

@@ -24,14 +24,14 @@ FILES: dict[str, str | bytes] = {
 }
 
 
-def shown(path: str) -> bool:
+def is_visible(path: str) -> bool:
     return not path.startswith("secret/")
 
 
 def test_parent_tags_count_the_notes_of_nested_tags(make_vault: MakeVault) -> None:
     found = [
         (one.name, one.notes, one.occurrences)
-        for one in listing.list_tags(make_vault(FILES).index, visible=shown)
+        for one in listing.list_tags(make_vault(FILES).index, visible=is_visible)
     ]
     assert found == [
         ("errand", 2, 2),
@@ -45,13 +45,13 @@ def test_parent_tags_count_the_notes_of_nested_tags(make_vault: MakeVault) -> No
 
 def test_notes_with_a_tag_include_those_with_a_nested_tag(make_vault: MakeVault) -> None:
     index = make_vault(FILES).index
-    assert listing.list_notes_with_tag(index, "#WORK", visible=shown) == ["a.md", "b.md", "folder/c.md"]
+    assert listing.list_notes_with_tag(index, "#WORK", visible=is_visible) == ["a.md", "b.md", "folder/c.md"]
     assert listing.list_notes_with_tag(index, "work/plan") == ["a.md"]
     assert listing.list_notes_with_tag(index, "wor") == []
 
 
 def test_properties_are_listed_with_their_types_and_values(make_vault: MakeVault) -> None:
-    found = {one.name: one for one in listing.list_properties(make_vault(FILES).index, visible=shown)}
+    found = {one.name: one for one in listing.list_properties(make_vault(FILES).index, visible=is_visible)}
     assert set(found) == {"Status", "rating", "links", "flag", "none", "when", "tags"}
     assert found["Status"].notes == 2
     assert found["Status"].values == {"Active": 1, "active": 1}
@@ -66,7 +66,7 @@ def test_properties_are_listed_with_their_types_and_values(make_vault: MakeVault
 
 
 def test_values_of_a_property_are_listed_by_path_ignoring_case(make_vault: MakeVault) -> None:
-    found = listing.list_property_values(make_vault(FILES).index, "STATUS", visible=shown).rows
+    found = listing.list_property_values(make_vault(FILES).index, "STATUS", visible=is_visible).rows
     assert [(one.path, one.name, one.value) for one in found] == [
         ("a.md", "Status", "active"),
         ("b.md", "status", "Active"),
@@ -92,7 +92,7 @@ def test_values_of_a_property_are_listed_by_path_ignoring_case(make_vault: MakeV
 def test_tasks_are_filtered_by_every_argument(
     make_vault: MakeVault, arguments: dict[str, str], expected: list[str]
 ) -> None:
-    page = listing.list_tasks(make_vault(FILES).index, visible=shown, **arguments)  # type: ignore[arg-type]
+    page = listing.list_tasks(make_vault(FILES).index, visible=is_visible, **arguments)  # type: ignore[arg-type]
     found = [task.description.split(" #")[0].strip() for task in page.tasks]
     assert found == expected
     assert page.total == (5 if "limit" in arguments else len(expected))
@@ -109,6 +109,6 @@ def test_recent_files_are_the_newest_of_the_requested_kinds(make_vault: MakeVaul
     for age, path in enumerate(["b.md", "secret/d.md", "pic.png", "folder/c.md", "a.md"]):
         os.utime(vault.folder / path, ns=(10**18 - age * 10**9,) * 2)
     vault.sync_all()
-    found = [one.path for one in listing.list_recent(vault.index, limit=2, visible=shown)]
+    found = [one.path for one in listing.list_recent(vault.index, limit=2, visible=is_visible)]
     assert found == ["b.md", "folder/c.md"]
     assert [one.path for one in listing.list_recent(vault.index, kinds=("attachment",))] == ["pic.png"]

@@ -11,7 +11,7 @@ from vaultbridge.index.query.parse import HasProperty, Query, parse_query
 from vaultbridge.index.query.regex import PatternMatcher
 
 
-def asked_by(written: str) -> HasProperty:
+def parse_condition(written: str) -> HasProperty:
     tree = parse_query(written)
     assert isinstance(tree, HasProperty)
     return tree
@@ -62,7 +62,7 @@ def test_values_are_compared_as_texts(value: Any, texts: list[str]) -> None:
 )
 def test_a_value_matches_or_not(written: str, value: Any, expected: bool) -> None:
     with PatternMatcher() as patterns:
-        assert value_matches(asked_by(written).value, value, patterns, sensitive=False) == expected
+        assert value_matches(parse_condition(written).value, value, patterns, sensitive=False) == expected
 
 
 @pytest.mark.parametrize(
@@ -76,6 +76,6 @@ def test_a_value_matches_or_not(written: str, value: Any, expected: bool) -> Non
     ],
 )
 def test_a_property_name_must_match_as_a_whole(written: str, name: str, expected: bool) -> None:
-    asked: Query = asked_by(written).name
+    asked: Query = parse_condition(written).name
     with PatternMatcher() as patterns:
         assert name_matches(asked, name, patterns) == expected

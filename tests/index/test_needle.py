@@ -62,7 +62,7 @@ def test_without_a_dictionary_all_texts_are_candidates_for_parts_of_words() -> N
     assert match_prefix(Needle.of("bridge"), "body") == 'body : ("bridge" *)'
 
 
-def spans_in(line: str, needle: Needle) -> list[tuple[int, int]]:
+def find_spans(line: str, needle: Needle) -> list[tuple[int, int]]:
     return needle.spans_of(FoldedText(line, needle.fold))
 
 
@@ -80,11 +80,11 @@ def spans_in(line: str, needle: Needle) -> list[tuple[int, int]]:
 def test_spans_are_offsets_in_the_line_as_written(
     text: str, sensitive: bool, line: str, spans: list[tuple[int, int]]
 ) -> None:
-    assert spans_in(line, Needle.of(text, sensitive=sensitive)) == spans
+    assert find_spans(line, Needle.of(text, sensitive=sensitive)) == spans
 
 
 def test_the_number_of_spans_in_one_line_is_limited() -> None:
-    assert len(spans_in("a" * 1000, Needle.of("a"))) == SPANS_PER_LINE
+    assert len(find_spans("a" * 1000, Needle.of("a"))) == SPANS_PER_LINE
 
 
 def test_match_case_compares_composed_letters() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from support.index import Vault
-from support.scripts import drawn_words
+from support.scripts import draw_words
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.index.ranking import candidates, forms
 from vaultbridge.index.ranking import rank as rank_module
@@ -20,7 +20,7 @@ from vaultbridge.index.ranking.views import ExtraView
 Make = Callable[[dict[str, str | bytes]], Vault]
 
 
-def paths(page: RankedPage) -> list[str]:
+def list_paths(page: RankedPage) -> list[str]:
     return [str(note.path) for note in page.notes]
 
 
@@ -53,7 +53,7 @@ def test_the_query_language_is_not_plain(query: str) -> None:
 def test_a_note_with_some_of_the_words_is_found(make_vault: Make) -> None:
     vault = make_vault({"Workspaces.md": "Keep several window layouts.", "Sync.md": "Copies your notes."})
     page = rank(vault.index, "how do I keep different window arrangements for different tasks")
-    assert paths(page) == ["Workspaces.md"]
+    assert list_paths(page) == ["Workspaces.md"]
     assert (page.total, page.with_all_words) == (1, 0)
     assert page.notes[0].missing == ("different", "arrangements", "tasks")
 
@@ -71,13 +71,13 @@ def test_a_note_with_some_of_the_words_is_found(make_vault: Make) -> None:
 )
 def test_other_forms_of_a_word_are_found(make_vault: Make, question: str, text: str) -> None:
     vault = make_vault({"A.md": text, "B.md": "Nothing of that."})
-    assert paths(rank(vault.index, question))[0] == "A.md"
+    assert list_paths(rank(vault.index, question))[0] == "A.md"
 
 
 def test_the_word_itself_comes_before_its_forms(make_vault: Make) -> None:
     vault = make_vault({"A.md": "We organize it.", "B.md": "We organized it.", "C.md": "We organizing it."})
-    assert paths(rank(vault.index, "organized"))[0] == "B.md"
-    assert len(paths(rank(vault.index, "organized"))) == 3
+    assert list_paths(rank(vault.index, "organized"))[0] == "B.md"
+    assert len(list_paths(rank(vault.index, "organized"))) == 3
 
 
 def test_everyday_synonyms_count_a_little(make_vault: Make) -> None:
@@ -85,10 +85,10 @@ def test_everyday_synonyms_count_a_little(make_vault: Make) -> None:
     files: dict[str, str | bytes] = {"A.md": english + "Resize an image.", "B.md": english + "Its colour."}
     vault = make_vault({**files, "C.md": english + "Nothing."})
     page = rank(vault.index, "how do I shrink a picture")
-    assert paths(page) == ["A.md"]
+    assert list_paths(page) == ["A.md"]
     assert page.notes[0].missing == ("shrink", "picture"), "another word is not the word"
     assert page.with_all_words == 0
-    assert paths(rank(vault.index, "what is the color")) == ["B.md"]
+    assert list_paths(rank(vault.index, "what is the color")) == ["B.md"]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_synonyms_are_found_in_any_form_and_wider_words_for_narrower_ones(
 ) -> None:
     english = "The house is of stone and the roof is of straw. "
     vault = make_vault({"A.md": english + text, "B.md": english})
-    assert paths(rank(vault.index, question)) == (["A.md"] if found else [])
+    assert list_paths(rank(vault.index, question)) == (["A.md"] if found else [])
 
 
 ENGLISH = "The house is of stone and the roof is of straw. "
@@ -139,14 +139,16 @@ def test_a_question_in_another_language_finds_common_words(
 ) -> None:
     vault = make_vault({"A.md": usual + text, "B.md": usual, "C.md": usual + "42"})
     page = rank(vault.index, question)
-    assert paths(page) == ["A.md"]
+    assert list_paths(page) == ["A.md"]
     assert page.with_all_words == 0, "a translation is not the word"
 
 
 def test_one_word_of_another_script_tells_the_language_of_a_question(make_vault: Make) -> None:
     vault = make_vault({"A.md": ENGLISH + "A font.", "B.md": ENGLISH, "C.md": ENGLISH + "как 42"})
-    assert paths(rank(vault.index, "как выбрать шрифт")) == ["A.md"], "как is how"
-    assert paths(rank(vault.index, "war stone")) != [], "war is German for was, but the notes are in English"
+    assert list_paths(rank(vault.index, "как выбрать шрифт")) == ["A.md"], "как is how"
+    assert list_paths(rank(vault.index, "war stone")) != [], (
+        "war is German for was, but the notes are in English"
+    )
 
 
 def test_more_notes_than_are_ranked_are_not_counted_as_if_they_were_all(make_vault: Make) -> None:
@@ -185,15 +187,18 @@ def test_a_note_with_the_name_that_is_asked_about_comes_first(
 def test_a_short_name_with_a_word_of_the_question_says_more_than_a_long_one(make_vault: Make) -> None:
     text = "Feeding takes an hour."
     vault = make_vault({"A zebra seen from the old bridge.md": text, "Zebra.md": text})
-    assert paths(rank(vault.index, "feeding a zebra")) == ["Zebra.md", "A zebra seen from the old bridge.md"]
+    assert list_paths(rank(vault.index, "feeding a zebra")) == [
+        "Zebra.md",
+        "A zebra seen from the old bridge.md",
+    ]
 
 
 def test_a_contracted_verb_is_a_function_word(make_vault: Make) -> None:
     vault = make_vault({"A.md": ENGLISH + "It does not start.", "B.md": ENGLISH + "We won the race."})
-    assert paths(rank(vault.index, "why won't it start")) == ["A.md"]
-    assert paths(rank(vault.index, "why won’t it start")) == ["A.md"]
-    assert paths(rank(vault.index, "who won")) == ["B.md"]
-    assert paths(rank(vault.index, "won't"))[0] == "B.md", "unless there is nothing else"
+    assert list_paths(rank(vault.index, "why won't it start")) == ["A.md"]
+    assert list_paths(rank(vault.index, "why won’t it start")) == ["A.md"]
+    assert list_paths(rank(vault.index, "who won")) == ["B.md"]
+    assert list_paths(rank(vault.index, "won't"))[0] == "B.md", "unless there is nothing else"
 
 
 def test_hidden_notes_have_no_say_in_the_language_of_a_vault(make_vault: Make) -> None:
@@ -203,11 +208,11 @@ def test_hidden_notes_have_no_say_in_the_language_of_a_vault(make_vault: Make) -
     vault = make_vault({**english, **german})
 
     def ask(question: str, *, in_german: bool) -> list[str]:
-        return paths(
+        return list_paths(
             rank(vault.index, question, visible=lambda path: path.startswith("German/") == in_german)
         )
 
-    assert paths(rank(vault.index, "怎么备份")) == [], "most notes are in German"
+    assert list_paths(rank(vault.index, "怎么备份")) == [], "most notes are in German"
     assert ask("怎么备份", in_german=False) == list(english)
     assert ask("dossier", in_german=True) == list(german)
     assert ask("dossier", in_german=False) == []
@@ -218,14 +223,14 @@ def test_hidden_notes_have_no_say_in_the_language_of_a_vault(make_vault: Make) -
 )
 def test_a_synonym_is_found_when_no_note_has_the_translation(make_vault: Make, question: str) -> None:
     vault = make_vault({"A.md": ENGLISH + "Erase and discard it.", "B.md": ENGLISH})
-    assert paths(rank(vault.index, question)) == ["A.md"]
+    assert list_paths(rank(vault.index, question)) == ["A.md"]
 
 
 def test_a_word_that_a_note_has_is_not_translated(make_vault: Make) -> None:
     files: dict[str, str | bytes] = {f"{name}.md": ENGLISH + "A file to restore." for name in "ABC"}
     vault = make_vault({**files, "D.md": GERMAN + "Eine Datei wiederherstellen."})
-    assert paths(rank(vault.index, "wie kann ich eine Datei wiederherstellen")) == ["D.md"]
-    assert paths(rank(vault.index, "ファイル")) == ["A.md", "B.md", "C.md"]
+    assert list_paths(rank(vault.index, "wie kann ich eine Datei wiederherstellen")) == ["D.md"]
+    assert list_paths(rank(vault.index, "ファイル")) == ["A.md", "B.md", "C.md"]
 
 
 @pytest.mark.parametrize(
@@ -240,7 +245,7 @@ def test_irregular_forms_of_a_word_are_found(make_vault: Make, question: str, te
     english = "The house is of stone and the roof is of straw. "
     vault = make_vault({"A.md": english + text, "B.md": english})
     page = rank(vault.index, question)
-    assert paths(page) == ["A.md"]
+    assert list_paths(page) == ["A.md"]
     assert page.notes[0].missing == ()
 
 
@@ -250,15 +255,15 @@ def test_irregular_forms_of_a_word_are_found(make_vault: Make, question: str, te
 )
 def test_a_mistyped_word_finds_the_word_that_was_meant(make_vault: Make, question: str) -> None:
     vault = make_vault({"A.md": "A response. Обсерватория. Παρατηρητήριο.", "B.md": "Nothing."})
-    assert paths(rank(vault.index, question)) == ["A.md"]
+    assert list_paths(rank(vault.index, question)) == ["A.md"]
 
 
 def test_a_word_that_is_only_near_is_still_missing(make_vault: Make) -> None:
     vault = make_vault({"A.md": "A response.", "B.md": "Responces."})
     page = rank(vault.index, "resposne")
-    assert (paths(page), page.with_all_words) == (["A.md"], 0)
+    assert (list_paths(page), page.with_all_words) == (["A.md"], 0)
     assert page.notes[0].missing == ("resposne",)
-    assert paths(rank(vault.index, "responce")) == ["B.md"], "a longer word has it whole"
+    assert list_paths(rank(vault.index, "responce")) == ["B.md"], "a longer word has it whole"
 
 
 WHOLE = "quokkasaurus"
@@ -280,7 +285,7 @@ def test_a_hidden_word_does_not_block_a_replacement_for_a_missing_one(
 ) -> None:
     vault = make_vault({"A.md": f"A {shown} here.", "Hidden/B.md": hidden})
     page = rank(vault.index, "quokkasauruz", visible=lambda path: not path.startswith("Hidden/"))
-    assert paths(page) == ["A.md"]
+    assert list_paths(page) == ["A.md"]
     assert page.notes[0].missing == (
         () if shown == "xquokkasauruz" or shown.endswith("zzy") else ("quokkasauruz",)
     )
@@ -293,23 +298,23 @@ def test_hidden_forms_of_a_word_do_not_displace_visible_ones(make_vault: Make) -
     files: dict[str, str | bytes] = {"A.md": english + "A decoration of it.", "B.md": english}
     vault = make_vault({**files, "Hidden/C.md": hidden})
     page = rank(vault.index, "decorating", visible=lambda path: not path.startswith("Hidden/"))
-    assert paths(page) == ["A.md"]
+    assert list_paths(page) == ["A.md"]
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_words_of_hidden_notes_do_not_change_a_question(make_vault: Make, seed: int) -> None:
     """Words that hold a question together count when no note has another. A hidden note is none."""
-    words = drawn_words(seed, 16)
+    words = draw_words(seed, 16)
     vault = make_vault({"A.md": "what is where", "Hidden/B.md": "\n".join(words)})
     for word in words:
         page = rank(vault.index, f"what is {word}", visible=lambda path: not path.startswith("Hidden/"))
-        assert paths(page) == ["A.md"], ascii(word)
+        assert list_paths(page) == ["A.md"], ascii(word)
 
 
 @pytest.mark.parametrize("question", ["lihgt bulb", "dight", "cat", "1985", "moth5"])
 def test_short_words_first_letters_and_numbers_are_taken_as_typed(make_vault: Make, question: str) -> None:
     vault = make_vault({"A.md": "night cut 1986 moths", "B.md": "Nothing."})
-    assert paths(rank(vault.index, question)) == []
+    assert list_paths(rank(vault.index, question)) == []
 
 
 def test_words_next_to_each_other_rank_above_words_further_apart(make_vault: Make) -> None:
@@ -319,13 +324,13 @@ def test_words_next_to_each_other_rank_above_words_further_apart(make_vault: Mak
             "B.md": "A thing seen below, a red kite, and more.",
         }
     )
-    assert paths(rank(vault.index, "red kite")) == ["B.md", "A.md"]
+    assert list_paths(rank(vault.index, "red kite")) == ["B.md", "A.md"]
 
 
 def test_overlapping_pieces_of_one_word_are_not_close_words(make_vault: Make) -> None:
     vault = make_vault({"A.md": "新建文件夹。", "B.md": "文件和木夹。"})
     page = rank(vault.index, "文件夹", explain=True)
-    assert paths(page)[0] == "A.md"
+    assert list_paths(page)[0] == "A.md"
     assert "closeness" not in page.notes[0].views
     assert "closeness" in rank(vault.index, "文件 木夹", explain=True).notes[0].views
 
@@ -350,24 +355,24 @@ def test_a_note_in_the_language_of_the_question_comes_first(make_vault: Make) ->
         }
     )
     page = rank(vault.index, "¿cómo se ve una nota que ya no está?", explain=True)
-    assert paths(page) == ["es.md", "it.md"]
+    assert list_paths(page) == ["es.md", "it.md"]
     assert "language" in page.notes[0].views
     assert "language" not in page.notes[1].views
 
 
 def test_a_word_like_never_counts_less(make_vault: Make) -> None:
     vault = make_vault({"A.md": "We never, never stop.", "B.md": "A list of all that is uploaded at night."})
-    assert paths(rank(vault.index, "what is never uploaded")) == ["B.md", "A.md"]
-    assert paths(rank(vault.index, "never")) == ["A.md"]
+    assert list_paths(rank(vault.index, "what is never uploaded")) == ["B.md", "A.md"]
+    assert list_paths(rank(vault.index, "never")) == ["A.md"]
 
 
 def test_text_around_a_link_counts_for_its_target(make_vault: Make) -> None:
     files: dict[str, str | bytes] = {"Workspaces.md": "A plugin.", "Log.md": "Nothing.", "Zoo.md": "Animals."}
     files["Tabs.md"] = "Tabs.\n\nYou restore window layouts with [[Workspaces]].\n\n[[Log]] and [[Zoo]].\n"
     vault = make_vault(files)
-    assert paths(rank(vault.index, "restore window layouts")) == ["Tabs.md", "Workspaces.md"]
+    assert list_paths(rank(vault.index, "restore window layouts")) == ["Tabs.md", "Workspaces.md"]
     hidden = rank(vault.index, "restore window layouts", visible=lambda path: path != "Tabs.md")
-    assert paths(hidden) == [], "what a hidden note says tells nothing"
+    assert list_paths(hidden) == [], "what a hidden note says tells nothing"
 
 
 def test_each_view_reports_its_share(make_vault: Make) -> None:
@@ -387,7 +392,7 @@ def test_a_view_of_the_caller_joins_the_ranking(make_vault: Make) -> None:
     page = rank(
         vault.index, "quartz", extra_views=[view], explain=True, visible=lambda path: path != "Hidden.md"
     )
-    assert sorted(paths(page)) == ["A.md", "B.md"]
+    assert sorted(list_paths(page)) == ["A.md", "B.md"]
     (found,) = [note for note in page.notes if note.path == "B.md"]
     assert set(found.views) == {"model"}
     assert found.sections[0].heading == "Two"
@@ -407,7 +412,7 @@ def test_scripts_without_spaces_are_searched_by_their_own_units(
 ) -> None:
     vault = make_vault({"A.md": text, "B.md": "别的 ほか 다른 อื่น"})
     page = rank(vault.index, question)
-    assert paths(page)[0] == "A.md"
+    assert list_paths(page)[0] == "A.md"
     assert page.notes[0].missing == ()
     assert page.notes[0].sections[0].matches[0].spans
 
@@ -424,36 +429,38 @@ def test_the_best_section_is_named_with_its_lines(make_vault: Make) -> None:
 
 def test_function_words_alone_are_answered(make_vault: Make) -> None:
     vault = make_vault({"A.md": "to be or not to be", "B.md": "stone"})
-    assert paths(rank(vault.index, "to be or not")) == ["A.md"]
+    assert list_paths(rank(vault.index, "to be or not")) == ["A.md"]
 
 
 def test_whole_words_come_before_longer_ones(make_vault: Make) -> None:
     vault = make_vault(
         {"Arta.md": "A town. Arta.", "Article.md": "An article.", "Painting.md": "It is an art."}
     )
-    assert paths(rank(vault.index, "art"))[0] == "Painting.md"
-    assert paths(rank(vault.index, "articl")) == ["Article.md"]
+    assert list_paths(rank(vault.index, "art"))[0] == "Painting.md"
+    assert list_paths(rank(vault.index, "articl")) == ["Article.md"]
 
 
 def test_the_note_of_that_name_comes_first(make_vault: Make) -> None:
     vault = make_vault(
         {"Moon.md": "A body.", "Log.md": "moon moon moon moon", "Selene.md": "---\naliases: [Luna]\n---\n"}
     )
-    assert paths(rank(vault.index, "Moon"))[0] == "Moon.md"
-    assert paths(rank(vault.index, "luna")) == ["Selene.md"]
+    assert list_paths(rank(vault.index, "Moon"))[0] == "Moon.md"
+    assert list_paths(rank(vault.index, "luna")) == ["Selene.md"]
 
 
 def test_hidden_notes_are_neither_ranked_nor_counted(make_vault: Make) -> None:
     vault = make_vault({"A.md": "quartz", "Hidden/B.md": "quartz quartz"})
     page = rank(vault.index, "quartz", visible=lambda path: not path.startswith("Hidden/"))
-    assert (paths(page), page.total, page.with_all_words) == (["A.md"], 1, 1)
+    assert (list_paths(page), page.total, page.with_all_words) == (["A.md"], 1, 1)
 
 
 def test_pages_follow_each_other(make_vault: Make) -> None:
     vault = make_vault({f"{number}.md": "quartz " * (number + 1) for number in range(7)})
-    whole = paths(rank(vault.index, "quartz"))
+    whole = list_paths(rank(vault.index, "quartz"))
     assert [
-        path for start in range(0, 7, 3) for path in paths(rank(vault.index, "quartz", limit=3, offset=start))
+        path
+        for start in range(0, 7, 3)
+        for path in list_paths(rank(vault.index, "quartz", limit=3, offset=start))
     ] == whole
 
 
@@ -467,17 +474,17 @@ def test_numbers_out_of_bounds_are_refused(empty_vault: Vault, arguments: dict[s
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_word_of_any_script_is_found(make_vault: Make, seed: int) -> None:
-    words = [word for word in drawn_words(seed, 12) if read_question(word).units]
+    words = [word for word in draw_words(seed, 12) if read_question(word).units]
     vault = make_vault({f"{number}.md": f"before {word} after" for number, word in enumerate(words)})
     for number, word in enumerate(words):
         page = rank(vault.index, f"{word} xyzzy", limit=50)
-        assert f"{number}.md" in paths(page), word
+        assert f"{number}.md" in list_paths(page), word
 
 
 @pytest.mark.parametrize("question", ["", "   ", "?!", "\ud800", "a" * 5000, "\x00", "quartz\n\ngranite"])
 def test_odd_questions_are_answered(make_vault: Make, question: str) -> None:
     vault = make_vault({"A.md": "stone"})
-    assert paths(rank(vault.index, question)) == []
+    assert list_paths(rank(vault.index, question)) == []
 
 
 def test_the_words_of_a_canvas_file_format_do_not_rank(make_vault: Make) -> None:
@@ -492,8 +499,8 @@ def test_the_words_of_a_canvas_file_format_do_not_rank(make_vault: Make) -> None
         }
     )
     for question in ("file server", "file", "which file", "file width color"):
-        assert paths(rank(vault.index, question))[0] == "Server.md", question
-    assert paths(rank(vault.index, "harbour night"))[0] == "Words.canvas"
+        assert list_paths(rank(vault.index, question))[0] == "Server.md", question
+    assert list_paths(rank(vault.index, "harbour night"))[0] == "Words.canvas"
 
 
 def test_words_in_very_many_notes_rank_by_names_and_headings(
@@ -507,12 +514,12 @@ def test_words_in_very_many_notes_rank_by_names_and_headings(
     files: dict[str, str | bytes] = {f"{number:02}.md": "granite" for number in range(12)}
     files |= {f"{number:02}.md": "granite and quartz" for number in range(12, 24)}
     vault = make_vault({**files, "Granite.md": "A stone.", "99.md": "quartz\n# Granite\n"})
-    assert paths(rank(vault.index, "granite"))[0] == "Granite.md"
-    assert "99.md" in paths(rank(vault.index, "granite"))
+    assert list_paths(rank(vault.index, "granite"))[0] == "Granite.md"
+    assert "99.md" in list_paths(rank(vault.index, "granite"))
     both = rank(vault.index, "granite quartz", limit=4)
     assert all(note.missing == () for note in both.notes)
     assert both.with_all_words >= 4
-    assert paths(rank(vault.index, "granite", visible=lambda path: path == "23.md")) == ["23.md"]
+    assert list_paths(rank(vault.index, "granite", visible=lambda path: path == "23.md")) == ["23.md"]
 
 
 def test_notes_are_found_by_a_synonym_that_most_of_them_contain(
@@ -520,7 +527,7 @@ def test_notes_are_found_by_a_synonym_that_most_of_them_contain(
 ) -> None:
     monkeypatch.setattr(candidates, "MANY_NOTES", 3)
     vault = make_vault({f"{number}.md": "The image of a house is here." for number in range(5)})
-    assert len(paths(rank(vault.index, "a picture of it"))) == 5
+    assert len(list_paths(rank(vault.index, "a picture of it"))) == 5
 
 
 def test_stems_found_at_the_same_time_do_not_disturb_each_other() -> None:

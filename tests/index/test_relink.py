@@ -113,12 +113,12 @@ def _drafts(draw: st.DrawFn) -> tuple[str, str]:
     return "".join(before).replace("\n", end), "".join(after).replace("\n", end)
 
 
-def rows_of(text: str) -> Rows:
+def make_rows(text: str) -> Rows:
     return build_rows(parse(text), text, "hash")
 
 
 def derive(before: str, after: str) -> Relinked | None:
-    return relink(Known(rows_of(before).note, before, "hash before"), after, "hash")
+    return relink(Known(make_rows(before).note, before, "hash before"), after, "hash")
 
 
 def apply_to(rows: Rows, change: Relinked) -> Rows:
@@ -141,7 +141,7 @@ def test_what_is_derived_equals_what_is_parsed(drafts: tuple[str, str]) -> None:
     before, after = drafts
     derived = derive(before, after)
     if derived is not None:
-        assert apply_to(rows_of(before), derived) == rows_of(after) == derived.all_rows()
+        assert apply_to(make_rows(before), derived) == make_rows(after) == derived.all_rows()
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_what_is_derived_equals_what_is_parsed(drafts: tuple[str, str]) -> None:
 def test_a_renamed_link_is_derived(before: str, after: str) -> None:
     derived = derive(before, after)
     assert derived is not None
-    assert apply_to(rows_of(before), derived) == rows_of(after) == derived.all_rows()
+    assert apply_to(make_rows(before), derived) == make_rows(after) == derived.all_rows()
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_anything_else_is_parsed(before: str, after: str) -> None:
 
 
 def test_a_text_that_cannot_be_decoded_is_parsed(tmp_path: Path) -> None:
-    known = Known(rows_of("[[Hub]] a").note, "[[Hub]] a", "hash before")
+    known = Known(make_rows("[[Hub]] a").note, "[[Hub]] a", "hash before")
 
     def read(data: bytes) -> FileResult:
         (tmp_path / "n.md").write_bytes(data)

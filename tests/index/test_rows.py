@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.scripts import mixed_word, scripts, word_of
+from support.scripts import draw_mixed_word, draw_word, list_scripts
 from vaultbridge.index.fold import split_words
 from vaultbridge.index.store.rows import (
     build_rows,
@@ -124,7 +124,7 @@ def test_text_that_cannot_be_stored_is_made_displayable() -> None:
 def draw_text(rng: random.Random) -> str:
     """Words of several scripts with blanks of several kinds between them, or none."""
     words = (
-        mixed_word(rng) if rng.random() < 0.5 else word_of(rng.choice(sorted(scripts())), rng)
+        draw_mixed_word(rng) if rng.random() < 0.5 else draw_word(rng.choice(sorted(list_scripts())), rng)
         for _ in range(8)
     )
     return "".join(

@@ -33,7 +33,7 @@ NOTES: dict[str, str | bytes] = {
 }
 
 
-def found(page: SearchPage) -> set[str]:
+def list_hits(page: SearchPage) -> set[str]:
     return {hit.path for hit in page.hits}
 
 
@@ -109,7 +109,7 @@ def found(page: SearchPage) -> set[str]:
 )
 def test_a_query_finds_what_the_app_finds(make_vault: MakeVault, query: str, expected: set[str]) -> None:
     page = search(make_vault(NOTES).index, query, limit=100)
-    assert found(page) == expected
+    assert list_hits(page) == expected
     assert page.total == len(expected)
     assert page.complete
 
@@ -145,17 +145,17 @@ TREES: st.SearchStrategy[Query] = st.recursive(
 )
 
 
-def _holds(query: Query, path: str, text: str) -> bool:
+def _matches(query: Query, path: str, text: str) -> bool:
     """The rule itself, applied to every text."""
     match query:
         case Term(wanted):
             return fold_text(wanted) in fold_text(text) or fold_text(wanted) in fold_text(path)
         case And(parts):
-            return all(_holds(part, path, text) for part in parts)
+            return all(_matches(part, path, text) for part in parts)
         case Or(parts):
-            return any(_holds(part, path, text) for part in parts)
+            return any(_matches(part, path, text) for part in parts)
         case Not(part):
-            return not _holds(part, path, text)
+            return not _matches(part, path, text)
         case _:
             raise AssertionError(query)
 
@@ -174,8 +174,8 @@ def test_word_searches_agree_with_a_slow_search_of_every_text(
     vault.write(dict(notes))
     vault.sync_all()
     for query in queries:
-        expected = {path for path, text in notes.items() if _holds(query, path, text)}
-        assert found(search(vault.index, query, limit=100)) == expected
+        expected = {path for path, text in notes.items() if _matches(query, path, text)}
+        assert list_hits(search(vault.index, query, limit=100)) == expected
     vault.close()
 
 
@@ -183,8 +183,8 @@ def test_a_string_in_too_many_words_is_still_found_exactly(make_vault: MakeVault
     """Beyond the dictionary's limit the texts themselves are searched."""
     crowd = " ".join(f"w{number}zq{number}" for number in range(1000))
     vault = make_vault({"crowd.md": crowd, "one.md": "xzqx", "none.md": "nothing", "start.md": "zqueue"})
-    assert found(search(vault.index, "zq")) == {"crowd.md", "one.md", "start.md"}
-    assert found(search(vault.index, 'zq"x"')) == {"one.md"}
+    assert list_hits(search(vault.index, "zq")) == {"crowd.md", "one.md", "start.md"}
+    assert list_hits(search(vault.index, 'zq"x"')) == {"one.md"}
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_a_phrase_is_found_when_many_words_share_its_ends(
             "two.md": "soothe often",
         }
     )
-    assert found(search(vault.index, query)) == expected
+    assert list_hits(search(vault.index, query)) == expected
 
 
 def test_the_exact_name_comes_first_then_alias_then_heading_then_body(make_vault: MakeVault) -> None:
@@ -265,7 +265,7 @@ def test_pages_have_no_gaps_and_no_repetitions(make_vault: MakeVault) -> None:
 def test_hidden_notes_are_neither_shown_nor_counted(make_vault: MakeVault) -> None:
     vault = make_vault({"open/a.md": "word", "secret/b.md": "word", "secret/c.md": "other"})
     page = search(vault.index, "word", visible=lambda path: not path.startswith("secret/"))
-    assert (found(page), page.total) == ({"open/a.md"}, 1)
+    assert (list_hits(page), page.total) == ({"open/a.md"}, 1)
     assert search(vault.index, "-word", visible=lambda path: not path.startswith("secret/")).total == 0
 
 

@@ -21,30 +21,30 @@ from vaultbridge.index.store.database import Index
 MakeVault = Callable[[dict[str, str | bytes]], Vault]
 
 
-def _foreign(file: Path) -> None:
+def _write_foreign(file: Path) -> None:
     db = sqlite3.connect(file)
     db.execute("CREATE TABLE somebody_elses (x)")
     db.commit()
     db.close()
 
 
-def _garbage(file: Path) -> None:
+def _write_garbage(file: Path) -> None:
     file.write_bytes(b"not a database at all" * 100)
 
 
-def _truncated(file: Path) -> None:
+def _truncate(file: Path) -> None:
     Index.open(file.parent).close()
     file.write_bytes(file.read_bytes()[:5000])
 
 
-def _other_version(file: Path) -> None:
+def _change_version(file: Path) -> None:
     Index.open(file.parent).close()
     db = sqlite3.connect(file)
     db.execute(f"PRAGMA user_version = {schema.SCHEMA_VERSION + 1}")
     db.close()
 
 
-def _lacking_a_table(file: Path) -> None:
+def _drop_table(file: Path) -> None:
     Index.open(file.parent).close()
     db = sqlite3.connect(file)
     db.execute("DROP TABLE aliases")
@@ -52,11 +52,13 @@ def _lacking_a_table(file: Path) -> None:
     db.close()
 
 
-def _empty(file: Path) -> None:
+def _write_empty(file: Path) -> None:
     file.touch()
 
 
-@pytest.mark.parametrize("spoil", [_foreign, _garbage, _truncated, _other_version, _lacking_a_table, _empty])
+@pytest.mark.parametrize(
+    "spoil", [_write_foreign, _write_garbage, _truncate, _change_version, _drop_table, _write_empty]
+)
 def test_an_unusable_file_is_replaced_with_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, spoil: Callable[[Path], None]
 ) -> None:

@@ -60,7 +60,7 @@ changes = st.dictionaries(st.sampled_from(PATHS), st.none() | contents, max_size
 Answer = Callable[[Index, Any, int, int], Any]
 
 
-def everything(path: str) -> bool:
+def show_everything(path: str) -> bool:
     """Hides nothing, but makes each query count for itself."""
     return True
 
@@ -161,7 +161,7 @@ def test_totals_follow_every_change_and_agree_with_a_full_count(
             assert (now["/totals"], now["/marks"]) == (new["/totals"], new["/marks"])
         for name, answer in ANSWERS.items():
             for page in ((limit, offset), (1000, 0)):
-                assert answer(vault.index, None, *page) == answer(vault.index, everything, *page), name
+                assert answer(vault.index, None, *page) == answer(vault.index, show_everything, *page), name
     finally:
         vault.close()
 
@@ -192,7 +192,7 @@ def test_every_query_is_answered_while_a_first_build_has_no_sql_indexes(
     try:
         vault.write({f"a/Note {number}.md": HEADS[1] + "\n".join(LINES) for number in range(3)})
         vault.sync_all()
-        expected = {name: answer(vault.index, everything, 2, 1) for name, answer in ANSWERS.items()}
+        expected = {name: answer(vault.index, show_everything, 2, 1) for name, answer in ANSWERS.items()}
         with vault.index.writing() as db:
             write.begin_bulk(db)
             write_meta(db, state="building")
@@ -214,7 +214,7 @@ def test_pages_are_the_same_when_there_are_too_many_rows_to_sort(vaults: Callabl
         vault.sync_all()
         for name, answer in ANSWERS.items():
             for page in ((3, 0), (5, listing.FEW_ROWS // 3), (4, 2 * listing.FEW_ROWS)):
-                assert answer(vault.index, None, *page) == answer(vault.index, everything, *page), name
+                assert answer(vault.index, None, *page) == answer(vault.index, show_everything, *page), name
         problems = files.list_problems(vault.index, limit=1)
         missing = LinkGraph(vault.index).unresolved(limit=1)
         assert min(problems.total, missing.rows[0].count) >= listing.FEW_ROWS

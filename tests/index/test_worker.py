@@ -18,7 +18,7 @@ def read(folder: Path, *paths: str, size: int = 1) -> list[FileResult]:
     return run_chunk(Chunk(str(folder), False, jobs))
 
 
-def codes(result: FileResult) -> list[str]:
+def list_codes(result: FileResult) -> list[str]:
     assert result.rows is not None
     return [problem.code for problem in decode_note(result.rows.note).problems]
 
@@ -46,21 +46,21 @@ def test_linked_files_are_indexed_under_their_own_path_and_never_outside_the_vau
     inside, out, through = read(vault, "in.md", "out.md", "folder/s.md")
     assert inside.rows is not None and inside.rows.text is None
     assert b"inside" not in inside.rows.note
-    assert codes(out) == codes(through) == ["unreadable"]
+    assert list_codes(out) == list_codes(through) == ["unreadable"]
     assert b"secret" not in b"".join(result.rows.note for result in (out, through) if result.rows)
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("x")
     (result,) = read(tmp_path, "a.md", size=NOTE_PARSE_BYTES + 1)
-    assert codes(result) == ["too-large"]
+    assert list_codes(result) == ["too-large"]
     assert result.rows is not None and result.rows.text is None
 
 
 def test_a_folder_in_the_place_of_a_note_is_a_problem_not_a_crash(tmp_path: Path) -> None:
     (tmp_path / "a.md").mkdir()
     (result,) = read(tmp_path, "a.md")
-    assert codes(result) == ["unreadable"]
+    assert list_codes(result) == ["unreadable"]
 
 
 @pytest.mark.parametrize("cut", [0, 3, 8, 12])

@@ -30,7 +30,7 @@ def decode(value: Any) -> Any:
     return codec.decode(json.dumps(value).encode())
 
 
-def error_of(message: Any) -> tuple[Any, int]:
+def read_error(message: Any) -> tuple[Any, int]:
     assert isinstance(message, Malformed), message
     return message.id, message.error.code
 
@@ -48,12 +48,12 @@ def test_an_id_comes_back_as_it_was_with_its_type(id_: Any) -> None:
 
 def test_no_id_is_a_notification_and_a_null_id_is_an_error() -> None:
     assert decode({"jsonrpc": "2.0", "method": "m"}) == Notification("m", {})
-    assert error_of(decode({"jsonrpc": "2.0", "id": None, "method": "m"})) == (None, INVALID_REQUEST)
+    assert read_error(decode({"jsonrpc": "2.0", "id": None, "method": "m"})) == (None, INVALID_REQUEST)
 
 
 @pytest.mark.parametrize("id_", [True, [], {}])
 def test_an_id_of_another_type_is_an_invalid_request_without_id(id_: Any) -> None:
-    assert error_of(decode({"jsonrpc": "2.0", "id": id_, "method": "m"})) == (None, INVALID_REQUEST)
+    assert read_error(decode({"jsonrpc": "2.0", "id": id_, "method": "m"})) == (None, INVALID_REQUEST)
 
 
 @pytest.mark.parametrize(
@@ -72,29 +72,29 @@ def test_an_id_of_another_type_is_an_invalid_request_without_id(id_: Any) -> Non
     ],
 )
 def test_what_is_not_json_is_a_parse_error_with_id_null(data: bytes) -> None:
-    assert error_of(codec.decode(data)) == (None, PARSE_ERROR)
+    assert read_error(codec.decode(data)) == (None, PARSE_ERROR)
 
 
 @pytest.mark.parametrize(
     "data", [b'{"method":"\xff"}', b'"\xc3("', b'"\xed\xa0\x80"', b'"\xf8\x88\x80\x80\x80"']
 )
 def test_invalid_utf8_is_a_parse_error_and_never_replaced(data: bytes) -> None:
-    assert error_of(codec.decode(data)) == (None, PARSE_ERROR)
+    assert read_error(codec.decode(data)) == (None, PARSE_ERROR)
 
 
 def test_invalid_utf8_is_reported_with_the_id_of_its_request() -> None:
     """Our choice: with a null id its sender would wait in vain."""
     data = b'{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":"caf\xe9"}}'
-    assert error_of(codec.decode(data)) == (7, PARSE_ERROR)
-    assert error_of(codec.decode(b'{"jsonrpc":"2.0","id":"\xe9","method":"m"}')) == (None, PARSE_ERROR)
-    assert error_of(codec.decode(b'{"jsonrpc":"2.0","id":7,"m\xff')) == (None, PARSE_ERROR)
+    assert read_error(codec.decode(data)) == (7, PARSE_ERROR)
+    assert read_error(codec.decode(b'{"jsonrpc":"2.0","id":"\xe9","method":"m"}')) == (None, PARSE_ERROR)
+    assert read_error(codec.decode(b'{"jsonrpc":"2.0","id":7,"m\xff')) == (None, PARSE_ERROR)
 
 
 @pytest.mark.parametrize("text", ['"\\ud800"', '"x\\udc80y"', '"\\uD83D\\u0041"'])
 def test_half_a_surrogate_pair_is_refused_with_the_id_of_its_request(text: str) -> None:
     """Our choice: it is JSON by the grammar, so the caller gets its answer; but it must not reach a note."""
     data = f'{{"jsonrpc":"2.0","id":7,"method":"m","params":{{"a":{text}}}}}'.encode()
-    assert error_of(codec.decode(data)) == (7, INVALID_REQUEST)
+    assert read_error(codec.decode(data)) == (7, INVALID_REQUEST)
 
 
 def test_a_whole_surrogate_pair_is_one_character() -> None:
@@ -104,12 +104,12 @@ def test_a_whole_surrogate_pair_is_one_character() -> None:
 
 def test_a_number_beyond_a_double_is_refused_with_the_id_of_its_request() -> None:
     data = b'{"jsonrpc":"2.0","id":"x","method":"m","params":{"a":1e999}}'
-    assert error_of(codec.decode(data)) == ("x", INVALID_REQUEST)
+    assert read_error(codec.decode(data)) == ("x", INVALID_REQUEST)
 
 
 @pytest.mark.parametrize("value", [1, "text", None, True, 1.5])
 def test_a_json_text_that_is_no_object_is_an_invalid_request(value: Any) -> None:
-    assert error_of(decode(value)) == (None, INVALID_REQUEST)
+    assert read_error(decode(value)) == (None, INVALID_REQUEST)
 
 
 @pytest.mark.parametrize(
@@ -124,12 +124,15 @@ def test_a_json_text_that_is_no_object_is_an_invalid_request(value: Any) -> None
     ],
 )
 def test_a_broken_structure_is_an_invalid_request_that_keeps_a_readable_id(value: Any) -> None:
-    assert error_of(decode(value)) == (3, INVALID_REQUEST)
+    assert read_error(decode(value)) == (3, INVALID_REQUEST)
 
 
 def test_positional_params_are_invalid_params() -> None:
     """JSON-RPC allows them; no dialect has them, so the error is about the parameters, not the request."""
-    assert error_of(decode({"jsonrpc": "2.0", "id": 3, "method": "m", "params": [1]})) == (3, INVALID_PARAMS)
+    assert read_error(decode({"jsonrpc": "2.0", "id": 3, "method": "m", "params": [1]})) == (
+        3,
+        INVALID_PARAMS,
+    )
 
 
 def test_a_notification_with_positional_params_is_not_answered() -> None:
@@ -150,20 +153,20 @@ def test_answers_are_read() -> None:
     assert decode({"jsonrpc": "2.0", "id": None, "error": error}) == ErrorResponse(
         None, ErrorObject(-1, "no", [1])
     )
-    assert error_of(decode({"jsonrpc": "2.0", "result": 1})) == (None, INVALID_REQUEST)
+    assert read_error(decode({"jsonrpc": "2.0", "result": 1})) == (None, INVALID_REQUEST)
 
 
 def test_a_batch_keeps_order_and_judges_each_member() -> None:
     batch = decode([{"jsonrpc": "2.0", "method": "a"}, 1, {"jsonrpc": "2.0", "id": 2, "method": "b"}])
     assert isinstance(batch, Batch)
     assert batch.members[0] == Notification("a", {})
-    assert error_of(batch.members[1]) == (None, INVALID_REQUEST)
+    assert read_error(batch.members[1]) == (None, INVALID_REQUEST)
     assert batch.members[2] == Request(2, "b", {})
 
 
 def test_an_empty_or_oversized_batch_is_one_invalid_request() -> None:
-    assert error_of(decode([])) == (None, INVALID_REQUEST)
-    assert error_of(decode([1] * (codec.MAX_BATCH + 1))) == (None, INVALID_REQUEST)
+    assert read_error(decode([])) == (None, INVALID_REQUEST)
+    assert read_error(decode([1] * (codec.MAX_BATCH + 1))) == (None, INVALID_REQUEST)
     assert isinstance(decode([1] * codec.MAX_BATCH), Batch)
 
 

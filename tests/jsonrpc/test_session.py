@@ -24,7 +24,7 @@ def feed(session: Session, *messages: Any) -> list[Any]:
     return [event for message in messages for event in session.receive(json.dumps(message).encode())]
 
 
-def sent(session: Session) -> list[Any]:
+def take_sent(session: Session) -> list[Any]:
     return [json.loads(item.data) for item in session.take_outgoing()]
 
 
@@ -43,8 +43,8 @@ def test_a_request_is_answered_once_with_its_id() -> None:
     assert session.is_in_flight(0)
     assert session.answer(0, "text")
     assert not session.answer(0, "again")
-    assert sent(session) == [{"jsonrpc": "2.0", "id": 0, "result": "text"}]
-    assert sent(session) == []
+    assert take_sent(session) == [{"jsonrpc": "2.0", "id": 0, "result": "text"}]
+    assert take_sent(session) == []
     assert session.in_flight == 0
 
 
@@ -55,7 +55,7 @@ def test_the_ids_zero_and_its_text_are_different_requests() -> None:
     session.answer("0", "text")
     session.answer(0, "number")
     session.answer("", "empty")
-    assert [(answer["id"], answer["result"]) for answer in sent(session)] == [
+    assert [(answer["id"], answer["result"]) for answer in take_sent(session)] == [
         ("0", "text"),
         (0, "number"),
         ("", "empty"),
@@ -66,13 +66,13 @@ def test_a_notification_is_never_answered() -> None:
     session = Session()
     (event,) = feed(session, {"jsonrpc": "2.0", "method": "anything"})
     assert isinstance(event, NotificationReceived)
-    assert sent(session) == []
+    assert take_sent(session) == []
 
 
 def test_what_cannot_be_read_is_answered_by_the_session_itself() -> None:
     session = Session()
     assert session.receive(b"{") == []
-    (answer,) = sent(session)
+    (answer,) = take_sent(session)
     assert (answer["id"], answer["error"]["code"]) == (None, PARSE_ERROR)
 
 
@@ -98,7 +98,7 @@ def test_a_cancelled_request_gets_no_answer() -> None:
     feed(session, call(1))
     assert feed(session, cancel(1, reason="bored")) == [CancelReceived(1, "bored")]
     assert not session.answer(1, "late")
-    assert sent(session) == []
+    assert take_sent(session) == []
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_result_that_is_not_json_leaves_the_request_to_be_failed() -> None:
     with pytest.raises(TypeError):
         session.answer(1, object())
     assert session.fail(1, ErrorObject(-32603, "Internal error"))
-    assert [answer["error"]["code"] for answer in sent(session)] == [-32603]
+    assert [answer["error"]["code"] for answer in take_sent(session)] == [-32603]
 
 
 def test_progress_goes_out_only_while_the_request_runs_and_only_upwards() -> None:
@@ -156,7 +156,7 @@ def test_every_string_or_integer_is_a_progress_token(token: Any) -> None:
     session = Session()
     feed(session, call(1, "m", _meta={"progressToken": token}))
     assert session.progress(1, 1)
-    assert sent(session)[0]["params"]["progressToken"] == token
+    assert take_sent(session)[0]["params"]["progressToken"] == token
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_withdrawing_a_request_cancels_it_and_a_late_answer_is_ignored() -> None
     session.take_outgoing()
     session.withdraw(id_, "timed out")
     session.withdraw(id_, "twice")
-    assert sent(session) == [
+    assert take_sent(session) == [
         {
             "jsonrpc": "2.0",
             "method": "notifications/cancelled",
@@ -231,7 +231,7 @@ def test_an_answer_is_never_answered_however_wrong_it_is(answers: list[Any], bat
     # Of a batch with half a character nothing is read.
     together = batches and "\\ud" not in json.dumps(answers)
     events = feed(session, answers) if together else feed(session, *answers)
-    assert sent(session) == []
+    assert take_sent(session) == []
     # Our request ends with the first answer that has its id: nobody waits for a better one.
     ended = [event for event in events if isinstance(event, AnswerReceived)]
     assert len(ended) == any(answer.get("id") == our_id and answer["id"] is not True for answer in answers)
@@ -249,7 +249,7 @@ def test_an_answer_with_bytes_that_are_not_text_ends_our_request() -> None:
 def test_a_batch_is_refused_where_the_version_has_none() -> None:
     session = Session()
     assert feed(session, [call(1)]) == []
-    (answer,) = sent(session)
+    (answer,) = take_sent(session)
     assert (answer["id"], answer["error"]["code"]) == (None, INVALID_REQUEST)
 
 
@@ -276,7 +276,7 @@ def test_cancelling_members_of_a_batch_shortens_the_array_and_all_of_them_sends_
     session = Session(batches=True)
     feed(session, [call(1), call(2)], cancel(1))
     session.answer(2, "b")
-    assert [answer["id"] for answer in sent(session)[0]] == [2]
+    assert [answer["id"] for answer in take_sent(session)[0]] == [2]
     feed(session, [call(3)], cancel(3))
     assert session.take_outgoing() == []
 
@@ -285,7 +285,7 @@ def test_a_duplicate_id_inside_a_batch_is_answered_inside_it() -> None:
     session = Session(batches=True)
     feed(session, [call(1), call(1)])
     session.answer(1, "first")
-    (answers,) = sent(session)
+    (answers,) = take_sent(session)
     assert sorted(list(answer)[-1] for answer in answers) == ["error", "result"]
 
 
@@ -323,10 +323,10 @@ def test_every_request_gets_at_most_one_answer_and_uncancelled_ones_exactly_one(
                 session.progress(id_, 1)
             case _:
                 pass
-        out += sent(session)
+        out += take_sent(session)
     for id_ in range(6):
         session.answer(id_, "ok")
-    out += sent(session)
+    out += take_sent(session)
     flat = [answer for message in out for answer in (message if isinstance(message, list) else [message])]
     answered = [answer["id"] for answer in flat if "result" in answer]
     assert {id_: answered.count(id_) for id_ in set(owed)} == owed

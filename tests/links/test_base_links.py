@@ -9,7 +9,7 @@ from vaultbridge.links.move import rewrite_base
 from vaultbridge.markdown.edits.change import apply_changes
 
 
-def rewritten(text: str) -> str:
+def rewrite(text: str) -> str:
     files = {"old": "n\"e'w", "old.md": "new.md"}
     return apply_changes(text, rewrite_base(text, file=files.get, folder={"f": "g"}.get))
 
@@ -33,16 +33,16 @@ def rewritten(text: str) -> str:
     ],
 )  # fmt: skip
 def test_names_are_rewritten_in_their_quoting(before: str, after: str) -> None:
-    assert rewritten(before) == after
+    assert rewrite(before) == after
 
 
 @pytest.mark.parametrize("text", ["a: [", "a: \x00", "[" * 5000])
 def test_what_is_not_yaml_is_refused(text: str) -> None:
     with pytest.raises(EditRefused, match="not valid YAML"):
-        rewritten(text)
+        rewrite(text)
 
 
 def test_a_link_after_a_tab_is_rewritten() -> None:
-    assert rewritten('a:\t\'link("old.md")\'\nb:\tlink("old.md")') == (
+    assert rewrite('a:\t\'link("old.md")\'\nb:\tlink("old.md")') == (
         'a:\t\'link("new.md")\'\nb:\tlink("new.md")'
     )

@@ -22,20 +22,20 @@ NODES = "abcdefgh"
 EDGES = st.sets(st.tuples(st.sampled_from(NODES), st.sampled_from(NODES)), max_size=20)
 
 
-def outgoing(edges: set[tuple[str, str]], node: str) -> list[str]:
+def list_outgoing(edges: set[tuple[str, str]], node: str) -> list[str]:
     return [b for a, b in edges if a == node]
 
 
-def incoming(edges: set[tuple[str, str]], node: str) -> list[str]:
+def list_incoming(edges: set[tuple[str, str]], node: str) -> list[str]:
     return [a for a, b in edges if b == node]
 
 
-def distances(edges: set[tuple[str, str]], start: str) -> dict[str, int]:
+def measure_distances(edges: set[tuple[str, str]], start: str) -> dict[str, int]:
     found = {start: 0}
     queue = deque([start])
     while queue:
         node = queue.popleft()
-        for other in outgoing(edges, node):
+        for other in list_outgoing(edges, node):
             if other not in found:
                 found[other] = found[node] + 1
                 queue.append(other)
@@ -46,8 +46,8 @@ def distances(edges: set[tuple[str, str]], start: str) -> dict[str, int]:
 def test_a_neighbourhood_has_exactly_the_notes_within_its_depth(
     edges: set[tuple[str, str]], depth: int
 ) -> None:
-    around = neighbourhood("a", lambda node: outgoing(edges, node), depth)
-    assert around.distances == {n: d for n, d in distances(edges, "a").items() if d <= depth}
+    around = neighbourhood("a", lambda node: list_outgoing(edges, node), depth)
+    assert around.distances == {n: d for n, d in measure_distances(edges, "a").items() if d <= depth}
     assert not around.truncated
     assert set(around.edges) <= edges
 
@@ -55,8 +55,8 @@ def test_a_neighbourhood_has_exactly_the_notes_within_its_depth(
 @given(EDGES)
 def test_a_path_is_as_short_as_a_plain_search_finds_it(edges: set[tuple[str, str]]) -> None:
     edges |= {(b, a) for a, b in edges}
-    way = shortest_path("a", "h", lambda n: outgoing(edges, n))
-    reach = distances(edges, "a")
+    way = shortest_path("a", "h", lambda n: list_outgoing(edges, n))
+    reach = measure_distances(edges, "a")
     if isinstance(way, LinkPath):
         assert way.steps == reach["h"]
         assert way.notes[0] == "a" and way.notes[-1] == "h"
@@ -67,7 +67,7 @@ def test_a_path_is_as_short_as_a_plain_search_finds_it(edges: set[tuple[str, str
 
 def test_both_ways_ignores_the_direction() -> None:
     edges = {("b", "a"), ("b", "c")}
-    either = both_ways(lambda n: outgoing(edges, n), lambda n: incoming(edges, n))
+    either = both_ways(lambda n: list_outgoing(edges, n), lambda n: list_incoming(edges, n))
     assert shortest_path("a", "c", either) == LinkPath(("a", "b", "c"))
 
 

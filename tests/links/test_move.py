@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support.memory_vault import PATHS, MemoryVault, card, renames, vaults
+from support.memory_vault import PATHS, MemoryVault, make_card, renames, vaults
 from vaultbridge.errors import EditRefused, NoteNotFound
 from vaultbridge.links.move import MovePlan, move_folder, plan_create, plan_move, touched_keys
 from vaultbridge.links.resolve import FileTable, candidate_keys
@@ -19,7 +19,7 @@ from vaultbridge.links.syntax import LinkFormat, LinkSettings
 SHORTEST = LinkSettings()
 
 
-def moved(
+def move_files(
     texts: Mapping[str, str],
     moves: Mapping[str, str],
     link_format: LinkFormat = "shortest",
@@ -70,44 +70,45 @@ def moved(
 )  # fmt: skip
 def test_every_form_of_link_gets_the_new_name_and_keeps_the_rest(before: str, after: str) -> None:
     texts = {"old.md": "", "other.md": "", "pic.png": "", "note.md": before}
-    assert moved(texts, {"old.md": "new.md"})["note.md"] == after
+    assert move_files(texts, {"old.md": "new.md"})["note.md"] == after
 
 
 def test_a_link_that_still_leads_to_its_file_is_left_alone() -> None:
     """A bare name survives a move; only links that must change use the vault's format."""
     texts = {"a/n.md": "", "s.md": "[[n]] [[a/n]]"}
-    assert moved(texts, {"a/n.md": "b/n.md"})["s.md"] == "[[n]] [[n]]"
-    assert moved(texts, {"a/n.md": "b/n.md"}, "absolute")["s.md"] == "[[n]] [[b/n]]"
-    assert moved(texts, {"a/n.md": "b/n.md"}, "relative")["s.md"] == "[[n]] [[b/n]]"
+    assert move_files(texts, {"a/n.md": "b/n.md"})["s.md"] == "[[n]] [[n]]"
+    assert move_files(texts, {"a/n.md": "b/n.md"}, "absolute")["s.md"] == "[[n]] [[b/n]]"
+    assert move_files(texts, {"a/n.md": "b/n.md"}, "relative")["s.md"] == "[[n]] [[b/n]]"
 
 
 def test_the_shortest_form_is_the_full_path_when_the_name_is_not_unique() -> None:
     texts = {"a/n.md": "", "b/m.md": "", "s.md": "[[m]] [x](m.md)"}
-    assert moved(texts, {"b/m.md": "b/n.md"})["s.md"] == "[[b/n]] [x](b/n.md)"
+    assert move_files(texts, {"b/m.md": "b/n.md"})["s.md"] == "[[b/n]] [x](b/n.md)"
 
 
 def test_links_inside_a_moved_note_still_lead_to_their_files() -> None:
     """Dot links are relative to their note, so they change when it moves."""
     texts = {"a/n.md": "[x](../m.md) [[./k]] [[m]]", "m.md": "", "a/k.md": ""}
-    assert moved(texts, {"a/n.md": "b/c/n.md"})["b/c/n.md"] == "[x](m.md) [[k]] [[m]]"
+    assert move_files(texts, {"a/n.md": "b/c/n.md"})["b/c/n.md"] == "[x](m.md) [[k]] [[m]]"
     assert (
-        moved(texts, {"a/n.md": "b/c/n.md"}, "relative")["b/c/n.md"] == "[x](../../m.md) [[../../a/k]] [[m]]"
+        move_files(texts, {"a/n.md": "b/c/n.md"}, "relative")["b/c/n.md"]
+        == "[x](../../m.md) [[../../a/k]] [[m]]"
     )
 
 
 def test_a_file_that_takes_over_a_name_does_not_repoint_older_links() -> None:
     texts = {"x/b.md": "", "a.md": "", "s.md": "[[b]] [[a]]"}
-    assert moved(texts, {"a.md": "b.md"})["s.md"] == "[[x/b]] [[b]]"
+    assert move_files(texts, {"a.md": "b.md"})["s.md"] == "[[x/b]] [[b]]"
 
 
 def test_a_link_does_not_silently_become_ambiguous() -> None:
     texts = {"p/n.md": "", "q/m.md": "", "s/s.md": "[[n]]"}
-    assert moved(texts, {"q/m.md": "q/n.md"})["s/s.md"] == "[[p/n]]"
+    assert move_files(texts, {"q/m.md": "q/n.md"})["s/s.md"] == "[[p/n]]"
 
 
 def test_two_files_may_swap_their_names() -> None:
     texts = {"a.md": "A [[b]]", "b.md": "B [[a]]"}
-    assert moved(texts, {"a.md": "b.md", "b.md": "a.md"}) == {"b.md": "A [[a]]", "a.md": "B [[b]]"}
+    assert move_files(texts, {"a.md": "b.md", "b.md": "a.md"}) == {"b.md": "A [[a]]", "a.md": "B [[b]]"}
 
 
 def test_a_folder_moves_with_all_its_files() -> None:
@@ -118,14 +119,14 @@ def test_a_folder_moves_with_all_its_files() -> None:
         "s.md": "[[f/a]] ![[f/p.png]] [x](f/b.md)",
     }
     moves = {"f/a.md": "g h/a.md", "f/b.md": "g h/b.md", "f/p.png": "g h/p.png"}
-    after = moved(texts, moves, "absolute")
+    after = move_files(texts, moves, "absolute")
     assert after["s.md"] == "[[g h/a]] ![[g h/p.png]] [x](g%20h/b.md)"
     assert after["g h/a.md"] == "[[g h/b]] [[./b]]"
 
 
 def test_a_case_only_rename_touches_no_link() -> None:
     texts = {"Note.md": "", "s.md": "[[Note]] [[note]]"}
-    assert moved(texts, {"Note.md": "note.md"})["s.md"] == "[[Note]] [[note]]"
+    assert move_files(texts, {"Note.md": "note.md"})["s.md"] == "[[Note]] [[note]]"
 
 
 @pytest.mark.parametrize(
@@ -145,29 +146,29 @@ def test_a_case_only_rename_touches_no_link() -> None:
 )
 def test_unusual_names_are_spelled_so_that_they_are_read_back(name: str, wiki: str, markdown: str) -> None:
     texts = {"old.md": "", "s.md": "[[old]]", "m.md": "[t](old.md)"}
-    after = moved(texts, {"old.md": name})
+    after = move_files(texts, {"old.md": name})
     assert (after["s.md"], after["m.md"]) == (wiki, markdown)
     assert [r.resolved for r in MemoryVault(after).references()] == [name, name]
 
 
 def test_a_name_with_a_dot_is_distinguished_from_a_file_of_that_name() -> None:
     texts = {"old.md": "", "v1.2": "", "s.md": "[[old]]"}
-    assert moved(texts, {"old.md": "v1.2.md"})["s.md"] == "[[v1.2.md]]"
+    assert move_files(texts, {"old.md": "v1.2.md"})["s.md"] == "[[v1.2.md]]"
 
 
 def test_a_move_to_a_name_that_no_link_can_contain_is_refused() -> None:
     for new in ("LICENSE", "a#b.md"):
         with pytest.raises(EditRefused, match="No link can name"):
-            moved({"old.md": "", "s.md": "[[old]]"}, {"old.md": new})
+            move_files({"old.md": "", "s.md": "[[old]]"}, {"old.md": new})
 
 
 def test_an_occupied_or_unknown_path_is_refused() -> None:
     with pytest.raises(EditRefused, match=r"'B.md' already exists"):
-        moved({"a.md": "", "B.md": ""}, {"a.md": "b.md"})
+        move_files({"a.md": "", "B.md": ""}, {"a.md": "b.md"})
     with pytest.raises(EditRefused, match="already exists"):
-        moved({"a.md": "", "b.md": ""}, {"a.md": "c.md", "b.md": "C.md"})
+        move_files({"a.md": "", "b.md": ""}, {"a.md": "c.md", "b.md": "C.md"})
     with pytest.raises(NoteNotFound):
-        moved({"a.md": ""}, {"x.md": "y.md"})
+        move_files({"a.md": ""}, {"x.md": "y.md"})
 
 
 def test_a_text_other_than_the_indexed_one_is_refused() -> None:
@@ -178,14 +179,14 @@ def test_a_text_other_than_the_indexed_one_is_refused() -> None:
 
 def test_cards_of_a_canvas_are_rewritten_and_stay_json() -> None:
     nodes = [
-        card("file", "1", file='f/ö"ld.md', subpath="#H"),
-        card("text", "2", text='see [[ö"ld]] and [[ö"ld]]\n"q" [t](m.md)'),
-        card("file", "3", file="m.md"),
+        make_card("file", "1", file='f/ö"ld.md', subpath="#H"),
+        make_card("text", "2", text='see [[ö"ld]] and [[ö"ld]]\n"q" [t](m.md)'),
+        make_card("file", "3", file="m.md"),
     ]
     for ascii_only in (True, False):
         text = json.dumps({"nodes": nodes, "edges": [], "x": 1}, indent="\t", ensure_ascii=ascii_only)
         texts = {'f/ö"ld.md': "", "m.md": "", "b.canvas": text}
-        after = moved(texts, {'f/ö"ld.md': 'g/n\\e"w.md'})["b.canvas"]
+        after = move_files(texts, {'f/ö"ld.md': 'g/n\\e"w.md'})["b.canvas"]
         expected = json.loads(text)
         expected["nodes"][0]["file"] = 'g/n\\e"w.md'
         expected["nodes"][1]["text"] = 'see [[n\\e"w]] and [[n\\e"w]]\n"q" [t](m.md)'
@@ -195,8 +196,8 @@ def test_cards_of_a_canvas_are_rewritten_and_stay_json() -> None:
 
 def test_a_card_has_the_full_path_even_if_the_name_is_enough() -> None:
     """The app looks a card's file up by its path alone."""
-    text = json.dumps({"nodes": [card("file", "1", file="n.md")]})
-    assert '"file": "x/n.md"' in moved({"n.md": "", "b.canvas": text}, {"n.md": "x/n.md"})["b.canvas"]
+    text = json.dumps({"nodes": [make_card("file", "1", file="n.md")]})
+    assert '"file": "x/n.md"' in move_files({"n.md": "", "b.canvas": text}, {"n.md": "x/n.md"})["b.canvas"]
 
 
 def test_bases_are_rewritten_in_their_own_quoting() -> None:
@@ -211,7 +212,9 @@ def test_bases_are_rewritten_in_their_own_quoting() -> None:
         "  l: link('old.md', \"shown\")\n"
         '  w: contains("[[old#h|d]]")\n'
     )
-    after = moved({"f/old.md": "", "b.base": base}, {"f/old.md": "k/it's.md"}, folders={"f": "k"})["b.base"]
+    after = move_files({"f/old.md": "", "b.base": base}, {"f/old.md": "k/it's.md"}, folders={"f": "k"})[
+        "b.base"
+    ]
     assert after == (
         "# [[old]] in a comment stays\n"
         "filters:\n"
@@ -244,7 +247,7 @@ def test_bases_are_rewritten_in_their_own_quoting() -> None:
     ],
 )
 def test_a_base_in_a_note_is_rewritten_and_other_code_is_not(before: str, after: str) -> None:
-    assert moved({"old.md": "", "s.md": before}, {"old.md": "new name.md"})["s.md"] == after
+    assert move_files({"old.md": "", "s.md": before}, {"old.md": "new name.md"})["s.md"] == after
 
 
 def test_a_broken_base_in_a_note_does_not_stop_the_rewrite_of_others() -> None:

@@ -20,13 +20,13 @@ from vaultbridge.links.resolve import (
 )
 
 
-def found(target: str, source: str, *paths: str) -> str | None:
+def find_path(target: str, source: str, *paths: str) -> str | None:
     answer = resolve(target, source, FileTable(paths))
     return answer.path if isinstance(answer, Resolved) else None
 
 
 def test_an_empty_target_is_the_source_itself() -> None:
-    assert found("", "a/b.md", "a/b.md") == "a/b.md"
+    assert find_path("", "a/b.md", "a/b.md") == "a/b.md"
 
 
 @pytest.mark.parametrize(
@@ -45,11 +45,11 @@ def test_an_empty_target_is_the_source_itself() -> None:
 )
 def test_the_last_segment_chooses_the_candidates(target: str, paths: list[str], expected: str | None) -> None:
     """Rule 0: a name with a dot is tried unchanged, then with .md; a name without a dot only with .md."""
-    assert found(target, "src.md", *paths) == expected
+    assert find_path(target, "src.md", *paths) == expected
 
 
 def test_one_candidate_for_a_bare_name_wins_wherever_it_is() -> None:
-    assert found("a", "x/y/src.md", "deep/er/a.md") == "deep/er/a.md"
+    assert find_path("a", "x/y/src.md", "deep/er/a.md") == "deep/er/a.md"
 
 
 @pytest.mark.parametrize(
@@ -65,40 +65,40 @@ def test_one_candidate_for_a_bare_name_wins_wherever_it_is() -> None:
 )
 def test_dot_segments_join_with_the_sources_folder(target: str, source: str, expected: str) -> None:
     """Rule 2."""
-    assert found(target, source, "n.md", "a/n.md", "a/b/n.md") == expected
+    assert find_path(target, source, "n.md", "a/n.md", "a/b/n.md") == expected
 
 
 def test_a_dot_link_that_misses_continues_with_the_joined_path() -> None:
     """Rule 2, the miss: the joined path may still end a longer one, but the bare name no longer counts."""
-    assert found("../n", "a/b/src.md", "z/a/n.md") == "z/a/n.md"
-    assert found("../n", "a/b/src.md", "z/n.md") is None
+    assert find_path("../n", "a/b/src.md", "z/a/n.md") == "z/a/n.md"
+    assert find_path("../n", "a/b/src.md", "z/n.md") is None
 
 
 def test_an_exact_vault_path_wins_over_the_same_folder() -> None:
     """Rule 3: a root note wins for its bare name from everywhere."""
-    assert found("Note", "x/src.md", "x/Note.md", "Note.md") == "Note.md"
-    assert found("x/n", "x/src.md", "x/x/n.md", "x/n.md") == "x/n.md"
+    assert find_path("Note", "x/src.md", "x/Note.md", "Note.md") == "Note.md"
+    assert find_path("x/n", "x/src.md", "x/x/n.md", "x/n.md") == "x/n.md"
 
 
 def test_a_leading_slash_is_the_root_or_nothing() -> None:
     """Rules 3 and 4."""
-    assert found("/x/n", "src.md", "x/n.md", "y/x/n.md") == "x/n.md"
-    assert found("/n", "src.md", "x/n.md") is None
-    assert found("/n", "src.md", "n.md") == "n.md"
+    assert find_path("/x/n", "src.md", "x/n.md", "y/x/n.md") == "x/n.md"
+    assert find_path("/n", "src.md", "x/n.md") is None
+    assert find_path("/n", "src.md", "n.md") == "n.md"
 
 
 def test_a_partial_path_matches_the_end_of_a_path() -> None:
     """Rule 5; the app compares strings, so half a folder's name matches too."""
-    assert found("b/n", "src.md", "a/b/n.md", "c/n.md") == "a/b/n.md"
-    assert found("b/n", "src.md", "xb/n.md") == "xb/n.md"
-    assert found("z/n", "src.md", "a/b/n.md") is None
+    assert find_path("b/n", "src.md", "a/b/n.md", "c/n.md") == "a/b/n.md"
+    assert find_path("b/n", "src.md", "xb/n.md") == "xb/n.md"
+    assert find_path("z/n", "src.md", "a/b/n.md") is None
 
 
 def test_the_sources_folder_and_below_come_first_then_the_shortest() -> None:
     """Rule 5: descendants count as near, ancestors do not."""
-    assert found("n", "a/src.md", "a/deep/deeper/n.md", "b/n.md") == "a/deep/deeper/n.md"
-    assert found("n", "a/b/src.md", "a/n.md", "c/n.md", "a/b/c/d/n.md") == "a/b/c/d/n.md"
-    assert found("n", "z/src.md", "aaa/n.md", "bb/n.md") == "bb/n.md"
+    assert find_path("n", "a/src.md", "a/deep/deeper/n.md", "b/n.md") == "a/deep/deeper/n.md"
+    assert find_path("n", "a/b/src.md", "a/n.md", "c/n.md", "a/b/c/d/n.md") == "a/b/c/d/n.md"
+    assert find_path("n", "z/src.md", "aaa/n.md", "bb/n.md") == "bb/n.md"
 
 
 def test_equal_lengths_are_reported_as_ambiguous_in_a_stable_order() -> None:
@@ -107,22 +107,22 @@ def test_equal_lengths_are_reported_as_ambiguous_in_a_stable_order() -> None:
 
 
 def test_length_counts_utf16_units_as_the_app_does() -> None:
-    assert found("n", "z/s.md", "😀/n.md", "aa/n.md", "b/😀/n.md") == "aa/n.md"
+    assert find_path("n", "z/s.md", "😀/n.md", "aa/n.md", "b/😀/n.md") == "aa/n.md"
     assert resolve("n", "z/s.md", FileTable(["😀/n.md", "a/n.md"])) == Resolved("a/n.md")
     assert resolve("n", "z/s.md", FileTable(["😀/n.md", "ab/n.md"])) == Resolved("ab/n.md", ("😀/n.md",))
 
 
 def test_case_and_unicode_form_do_not_count() -> None:
-    assert found("CAFÉ", "s.md", "x/café.md") == "x/café.md"
-    assert found(unicodedata.normalize("NFD", "café"), "s.md", "x/café.md") == "x/café.md"
-    assert found("X/Café.MD", "s.md", "x/café.md") == "x/café.md"
+    assert find_path("CAFÉ", "s.md", "x/café.md") == "x/café.md"
+    assert find_path(unicodedata.normalize("NFD", "café"), "s.md", "x/café.md") == "x/café.md"
+    assert find_path("X/Café.MD", "s.md", "x/café.md") == "x/café.md"
 
 
 def test_a_final_sigma_is_found_with_and_without_extension() -> None:
     """The lower case of Σ depends on what follows, so `.md` must be added first."""
     for name in ("ΟΔΟΣ.md", "x/ΟΔΟΣ.md"):
-        assert found("ΟΔΟΣ", "s.md", name, "y/ΟΔΟΣ.md") is not None
-        assert found("ΟΔΟΣ.md", "s.md", name) == name
+        assert find_path("ΟΔΟΣ", "s.md", name, "y/ΟΔΟΣ.md") is not None
+        assert find_path("ΟΔΟΣ.md", "s.md", name) == name
 
 
 def test_a_file_table_adds_and_removes_and_counts_each_path_once() -> None:

@@ -5,7 +5,7 @@ import pytest
 from vaultbridge.markdown.blocks.markers import ITEM, QUOTE, Container, match_containers
 
 
-def boxes(*shape: int | str) -> list[Container]:
+def make_containers(*shape: int | str) -> list[Container]:
     return [Container(QUOTE, 0) if part == ">" else Container(ITEM, 0, int(part)) for part in shape]
 
 
@@ -36,18 +36,18 @@ def boxes(*shape: int | str) -> list[Container]:
 def test_a_line_matches_containers_from_the_outside_in(
     shape: tuple[int | str, ...], line: str, matched: int, rest: str
 ) -> None:
-    found, pos, _ = match_containers(boxes(*shape), line, in_text=False)
+    found, pos, _ = match_containers(make_containers(*shape), line, in_text=False)
     assert (found, line[pos:]) == (matched, rest)
 
 
 def test_an_item_that_began_with_a_blank_line_ends_at_the_next() -> None:
-    (item,) = boxes(2)
+    (item,) = make_containers(2)
     item.empty = True
     assert match_containers([item], "", in_text=False)[0] == 0
     assert match_containers([item], "  a", in_text=False)[0] == 1
 
 
 def test_a_quote_mark_below_an_items_text_stays_in_the_item() -> None:
-    assert match_containers(boxes(3), "> a", in_text=True) == (1, 0, 0)
-    assert match_containers(boxes(3), "> a", in_text=False) == (0, 0, 0)
-    assert match_containers(boxes(2, ">"), "> a", in_text=True)[0] == 2
+    assert match_containers(make_containers(3), "> a", in_text=True) == (1, 0, 0)
+    assert match_containers(make_containers(3), "> a", in_text=False) == (0, 0, 0)
+    assert match_containers(make_containers(2, ">"), "> a", in_text=True)[0] == 2

@@ -5,7 +5,7 @@ import pytest
 from vaultbridge.markdown.parse import parse
 
 
-def blocks(text: str) -> list[tuple[str, int, str]]:
+def list_blocks(text: str) -> list[tuple[str, int, str]]:
     found = parse(text).blocks
     assert all(text[block.id_start : block.id_start + 1 + len(block.id)] == f"^{block.id}" for block in found)
     return [(block.id, block.line, text[block.start : block.end]) for block in found]
@@ -55,7 +55,7 @@ def blocks(text: str) -> list[tuple[str, int, str]]:
 def test_a_block_id_names_the_block_it_ends_or_follows(
     text: str, expected: list[tuple[str, int, str]]
 ) -> None:
-    assert blocks(text) == expected
+    assert list_blocks(text) == expected
 
 
 def test_a_duplicate_id_is_reported_ignoring_case() -> None:

@@ -5,7 +5,7 @@ import pytest
 from vaultbridge.markdown.parse import parse
 
 
-def headings(text: str) -> list[tuple[int, str]]:
+def list_headings(text: str) -> list[tuple[int, str]]:
     return [(heading.level, heading.text) for heading in parse(text).headings]
 
 
@@ -58,7 +58,7 @@ def headings(text: str) -> list[tuple[int, str]]:
     ],
 )
 def test_headings_are_top_level_only(text: str, expected: list[tuple[int, str]]) -> None:
-    assert headings(text) == expected
+    assert list_headings(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_headings_are_top_level_only(text: str, expected: list[tuple[int, str]])
 def test_a_setext_heading_has_one_line_in_the_app(text: str, expected: list[tuple[int, str]]) -> None:
     """Captures of the app: below two lines `---` is a break; an underline has no blanks behind it; a line of
     no-break spaces ends the paragraph and is a heading without text."""
-    assert headings(text) == expected
+    assert list_headings(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -107,14 +107,14 @@ def test_a_setext_heading_has_one_line_in_the_app(text: str, expected: list[tupl
     ],
 )
 def test_nothing_is_a_heading_inside_code_math_comments_or_html(hidden: str) -> None:
-    assert headings(f"# before\n\n{hidden}\n\n# after\n") == [(1, "before"), (1, "after")]
+    assert list_headings(f"# before\n\n{hidden}\n\n# after\n") == [(1, "before"), (1, "after")]
 
 
 @pytest.mark.parametrize(
     "open_block", ["```\n# h", "~~~~\n# h\n~~~", "$$\n# h", "%%\n# h", "<!--\n# h", "``` \n\n# h\n\n``` x"]
 )
 def test_a_block_that_is_never_closed_runs_to_the_end(open_block: str) -> None:
-    assert headings(f"{open_block}\n\n# x\n") == []
+    assert list_headings(f"{open_block}\n\n# x\n") == []
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_a_block_that_is_never_closed_runs_to_the_end(open_block: str) -> None:
     ],
 )
 def test_text_that_only_looks_like_a_hidden_block_is_read(text: str) -> None:
-    assert headings(text) == [(1, "h")]
+    assert list_headings(text) == [(1, "h")]
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_list_items_begin_where_commonmark_allows_them(text: str, expected: int)
 def test_a_quote_right_below_an_item_belongs_to_it() -> None:
     """Captures of the app; CommonMark would end the list there. The fence is therefore the item's, ends
     with it, and the closing fence opens a block that runs to the end."""
-    assert headings("4. a\n  > q\n\n   ```java\nx\n```\n\n# hidden\n") == []
+    assert list_headings("4. a\n  > q\n\n   ```java\nx\n```\n\n# hidden\n") == []
 
 
 def test_text_after_a_closing_marker_is_read() -> None:

@@ -6,7 +6,7 @@ from vaultbridge.markdown.blocks.output import split_task_fields
 from vaultbridge.markdown.parse import parse
 
 
-def tasks(text: str) -> list[tuple[int, str, str]]:
+def list_tasks(text: str) -> list[tuple[int, str, str]]:
     found = parse(text).tasks
     assert all(text[task.start : task.end] == task.status for task in found)
     return [(task.line, task.status, task.text) for task in found]
@@ -50,7 +50,7 @@ def tasks(text: str) -> list[tuple[int, str, str]]:
 def test_a_task_is_a_list_item_with_a_character_in_brackets(
     text: str, expected: list[tuple[int, str, str]]
 ) -> None:
-    assert tasks(text) == expected
+    assert list_tasks(text) == expected
 
 
 def test_a_task_has_its_list_depth_and_heading() -> None:

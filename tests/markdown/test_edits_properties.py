@@ -25,11 +25,11 @@ from vaultbridge.markdown.parse import parse
 Edit = Callable[..., tuple[Change, ...]]
 
 
-def edited(edit: Edit, text: str, *arguments: Any, **options: Any) -> str:
+def apply_edit(edit: Edit, text: str, *arguments: Any, **options: Any) -> str:
     return apply_changes(text, edit(text, parse(text), *arguments, **options))
 
 
-def within(body: str) -> str:
+def wrap_properties(body: str) -> str:
     return f"---\n{body}---\ntext\n"
 
 
@@ -77,12 +77,12 @@ def within(body: str) -> str:
 def test_setting_a_property_changes_only_its_own_lines(
     body: str, key: str, value: Any, expected: str
 ) -> None:
-    assert edited(set_property, within(body), key, value) == within(expected)
+    assert apply_edit(set_property, wrap_properties(body), key, value) == wrap_properties(expected)
 
 
 @pytest.mark.parametrize("body", ["a: 'x' # c\n", "a: x\n", "A: 'x'\n"])
 def test_setting_the_current_value_changes_nothing(body: str) -> None:
-    assert edited(set_property, within(body), "a", "x") == within(body)
+    assert apply_edit(set_property, wrap_properties(body), "a", "x") == wrap_properties(body)
 
 
 @pytest.mark.parametrize(
@@ -95,13 +95,13 @@ def test_setting_the_current_value_changes_nothing(body: str) -> None:
     ],
 )
 def test_the_block_is_created_if_there_is_none(text: str, expected: str) -> None:
-    assert edited(set_property, text, "k", "v") == expected
+    assert apply_edit(set_property, text, "k", "v") == expected
 
 
 def test_crlf_is_preserved() -> None:
     text = "---\r\na: 1\r\nl:\r\n  - x\r\n---\r\n"
-    assert edited(set_property, text, "b", [1]) == text.replace("x\r\n", "x\r\nb:\r\n  - 1\r\n")
-    assert edited(add_to_list, text, "l", "y") == text.replace("x\r\n", "x\r\n  - y\r\n")
+    assert apply_edit(set_property, text, "b", [1]) == text.replace("x\r\n", "x\r\nb:\r\n  - 1\r\n")
+    assert apply_edit(add_to_list, text, "l", "y") == text.replace("x\r\n", "x\r\n  - y\r\n")
 
 
 @pytest.mark.parametrize(
@@ -118,25 +118,27 @@ def test_crlf_is_preserved() -> None:
     ],
 )
 def test_removing_a_property_removes_its_lines(body: str, key: str, expected: str) -> None:
-    assert edited(remove_property, within(body), key) == within(expected)
+    assert apply_edit(remove_property, wrap_properties(body), key) == wrap_properties(expected)
 
 
 def test_the_block_is_removed_with_its_last_property() -> None:
-    assert edited(remove_property, "---\na: 1\n\n---\ntext\n", "a") == "text\n"
+    assert apply_edit(remove_property, "---\na: 1\n\n---\ntext\n", "a") == "text\n"
     # Unless what follows would then be read as properties.
-    assert edited(remove_property, "---\na: 1\n---\n---\nb: 2\n---\n", "a") == "---\n---\n---\nb: 2\n---\n"
+    assert (
+        apply_edit(remove_property, "---\na: 1\n---\n---\nb: 2\n---\n", "a") == "---\n---\n---\nb: 2\n---\n"
+    )
 
 
 def test_renaming_a_property_changes_only_the_key() -> None:
-    text = within("a : 1 # c\nb: 2\n")
-    assert edited(rename_property, text, "A", "new key") == within("new key : 1 # c\nb: 2\n")
-    assert edited(rename_property, text, "a", "A") == within("A : 1 # c\nb: 2\n")
-    assert edited(rename_property, text, "a", "x: y") == within('"x: y" : 1 # c\nb: 2\n')
-    assert edited(rename_property, text, "a", "a") == text
+    text = wrap_properties("a : 1 # c\nb: 2\n")
+    assert apply_edit(rename_property, text, "A", "new key") == wrap_properties("new key : 1 # c\nb: 2\n")
+    assert apply_edit(rename_property, text, "a", "A") == wrap_properties("A : 1 # c\nb: 2\n")
+    assert apply_edit(rename_property, text, "a", "x: y") == wrap_properties('"x: y" : 1 # c\nb: 2\n')
+    assert apply_edit(rename_property, text, "a", "a") == text
     with pytest.raises(EditRefused, match="already has a property 'b'"):
-        edited(rename_property, text, "a", "B")
+        apply_edit(rename_property, text, "a", "B")
     with pytest.raises(InvalidArgument):
-        edited(rename_property, text, "a", " ")
+        apply_edit(rename_property, text, "a", " ")
 
 
 @pytest.mark.parametrize(
@@ -155,7 +157,7 @@ def test_renaming_a_property_changes_only_the_key() -> None:
     ],
 )
 def test_adding_to_a_list_adds_one_item_in_its_style(body: str, expected: str) -> None:
-    assert edited(add_to_list, within(body), "l", "new") == within(expected)
+    assert apply_edit(add_to_list, wrap_properties(body), "l", "new") == wrap_properties(expected)
 
 
 @pytest.mark.parametrize(
@@ -173,27 +175,29 @@ def test_adding_to_a_list_adds_one_item_in_its_style(body: str, expected: str) -
     ],
 )
 def test_removing_from_a_list_removes_the_item_with_its_line_or_comma(body: str, expected: str) -> None:
-    assert edited(remove_from_list, within(body), "l", "old") == within(expected)
+    assert apply_edit(remove_from_list, wrap_properties(body), "l", "old") == wrap_properties(expected)
 
 
 def test_what_is_not_in_a_list_cannot_be_removed_from_it() -> None:
     with pytest.raises(EditRefused, match="does not contain 'z'"):
-        edited(remove_from_list, within("l: [x]\n"), "l", "z")
+        apply_edit(remove_from_list, wrap_properties("l: [x]\n"), "l", "z")
     with pytest.raises(EditRefused, match=r"no property 'm'. It has: l"):
-        edited(remove_from_list, within("l: [x]\n"), "m", "z")
+        apply_edit(remove_from_list, wrap_properties("l: [x]\n"), "m", "z")
     with pytest.raises(EditRefused, match="is a map"):
-        edited(add_to_list, within("l: {a: 1}\n"), "l", "z")
+        apply_edit(add_to_list, wrap_properties("l: {a: 1}\n"), "l", "z")
 
 
 def test_items_are_replaced_in_place_without_duplicates() -> None:
-    text = within("l:\n  - a # one\n  - b\n  - c\n")
-    assert edited(replace_in_list, text, "l", lambda item: "x" if item == "b" else item) == within(
-        "l:\n  - a # one\n  - x\n  - c\n"
+    text = wrap_properties("l:\n  - a # one\n  - b\n  - c\n")
+    assert apply_edit(
+        replace_in_list, text, "l", lambda item: "x" if item == "b" else item
+    ) == wrap_properties("l:\n  - a # one\n  - x\n  - c\n")
+    assert apply_edit(
+        replace_in_list, text, "l", lambda item: "a" if item == "b" else item
+    ) == wrap_properties("l:\n  - a # one\n  - c\n")
+    assert apply_edit(replace_in_list, wrap_properties("l: a\n"), "l", lambda _: "z") == wrap_properties(
+        "l: z\n"
     )
-    assert edited(replace_in_list, text, "l", lambda item: "a" if item == "b" else item) == within(
-        "l:\n  - a # one\n  - c\n"
-    )
-    assert edited(replace_in_list, within("l: a\n"), "l", lambda _: "z") == within("l: z\n")
 
 
 @pytest.mark.parametrize(
@@ -212,17 +216,19 @@ def test_items_are_replaced_in_place_without_duplicates() -> None:
 def test_a_block_that_cannot_be_edited_safely_is_never_rewritten(text: str) -> None:
     for edit, arguments in ((set_property, ("a", 5)), (remove_property, ("a",)), (add_to_list, ("a", 5))):
         with pytest.raises(EditRefused):
-            edited(edit, text, *arguments)
+            apply_edit(edit, text, *arguments)
 
 
 def test_an_anchor_that_others_use_is_not_removed() -> None:
     with pytest.raises(EditRefused, match="would damage"):
-        edited(set_property, within("a: &n x\nb: *n\n"), "a", "y")
-    assert edited(set_property, within("a: &n x\nb: *n # c\n"), "b", "y") == within("a: &n x\nb: y # c\n")
+        apply_edit(set_property, wrap_properties("a: &n x\nb: *n\n"), "a", "y")
+    assert apply_edit(set_property, wrap_properties("a: &n x\nb: *n # c\n"), "b", "y") == wrap_properties(
+        "a: &n x\nb: y # c\n"
+    )
 
 
 def test_an_exact_key_wins_over_one_in_another_case() -> None:
-    properties = parse(within("Tags: 1\ntags: 2\n")).properties
+    properties = parse(wrap_properties("Tags: 1\ntags: 2\n")).properties
     assert find_key(properties, "tags") == "tags"
     assert find_key(properties, "TAGS") == "Tags"
     assert find_key(None, "x") is None
@@ -255,7 +261,7 @@ VALUES = st.one_of(
 def test_any_edit_changes_exactly_the_named_property_and_its_lines(
     pieces: list[str], key: str, value: Any, line_end: str
 ) -> None:
-    text = within("".join(pieces)).replace("\n", line_end)
+    text = wrap_properties("".join(pieces)).replace("\n", line_end)
     note = parse(text)
     assert note.properties is not None and note.properties.valid
     before = note.properties.values
@@ -298,7 +304,7 @@ ODD_PIECES = [
 def test_any_edit_of_odd_yaml_is_made_or_refused(
     pieces: list[str], key: str, value: Any, line_end: str
 ) -> None:
-    text = within("".join(pieces)).replace("\n", line_end)
+    text = wrap_properties("".join(pieces)).replace("\n", line_end)
     note = parse(text)
     for link in note.links:
         assert link.raw == text[link.start : link.end]
@@ -309,7 +315,7 @@ def test_any_edit_of_odd_yaml_is_made_or_refused(
         (add_to_list, (key, "added")),
     ):
         try:
-            after = edited(edit, text, *arguments)
+            after = apply_edit(edit, text, *arguments)
         except EditRefused:
             continue
         read = parse(after).properties
@@ -334,10 +340,10 @@ def test_adding_then_removing_an_item_gives_back_the_text(items: list[str], styl
         body = (
             f"l: {lead if items else '['}{comma.join(map(write_string, items))}{tail if items else ']'} # c\n"
         )
-    text = within(f"x: 1\n{body}y: 2\n")
-    added = edited(add_to_list, text, "l", item)
+    text = wrap_properties(f"x: 1\n{body}y: 2\n")
+    added = apply_edit(add_to_list, text, "l", item)
     properties = parse(added).properties
     assert properties is not None
     assert properties.values["l"] == (items if item in items else [*items, item])
     if item not in items:
-        assert edited(remove_from_list, added, "l", item) == text
+        assert apply_edit(remove_from_list, added, "l", item) == text

@@ -27,7 +27,7 @@ from vaultbridge.markdown.sections import find_section
 Edit = Callable[..., tuple[Change, ...]]
 
 
-def edited(edit: Edit, text: str, *arguments: object, **options: object) -> str:
+def apply_edit(edit: Edit, text: str, *arguments: object, **options: object) -> str:
     return apply_changes(text, edit(text, parse(text), *arguments, **options))
 
 
@@ -57,12 +57,12 @@ def edited(edit: Edit, text: str, *arguments: object, **options: object) -> str:
 def test_text_appended_under_a_heading_goes_to_the_end_of_its_own_text(
     text: str, heading: str, expected: str
 ) -> None:
-    assert edited(append_under_heading, text, heading, "new") == expected
+    assert apply_edit(append_under_heading, text, heading, "new") == expected
 
 
 def test_a_new_subsection_goes_to_the_end_of_the_whole_section() -> None:
     text = "# A\nx\n\n## S\ny\n\n# B\n"
-    after = edited(append_under_heading, text, "A", "## T\nz\n")
+    after = apply_edit(append_under_heading, text, "A", "## T\nz\n")
     assert after == "# A\nx\n\n## S\ny\n\n## T\nz\n\n# B\n"
 
 
@@ -80,7 +80,7 @@ def test_a_new_subsection_goes_to_the_end_of_the_whole_section() -> None:
     ],
 )
 def test_prepending_under_a_heading_keeps_the_blank_lines_after_it(text: str, expected: str) -> None:
-    assert edited(prepend_under_heading, text, "A", "new") == expected
+    assert apply_edit(prepend_under_heading, text, "A", "new") == expected
 
 
 @pytest.mark.parametrize(
@@ -96,35 +96,35 @@ def test_prepending_under_a_heading_keeps_the_blank_lines_after_it(text: str, ex
     ],
 )
 def test_replacing_under_a_heading_keeps_the_heading_and_the_blank_lines(text: str, expected: str) -> None:
-    assert edited(replace_under_heading, text, "A", "new") == expected
+    assert apply_edit(replace_under_heading, text, "A", "new") == expected
 
 
 def test_a_section_can_be_emptied() -> None:
-    assert edited(replace_under_heading, "# A\nx\n\n# B\n", "A", "") == "# A\n\n# B\n"
-    assert edited(replace_under_heading, "# A\n\n# B\n", "A", "") == "# A\n\n# B\n"
+    assert apply_edit(replace_under_heading, "# A\nx\n\n# B\n", "A", "") == "# A\n\n# B\n"
+    assert apply_edit(replace_under_heading, "# A\n\n# B\n", "A", "") == "# A\n\n# B\n"
 
 
 def test_a_repeated_or_missing_heading_is_refused_with_a_list_of_headings() -> None:
     text = "# A\n## X\n# B\n## X\n"
     for edit in (append_under_heading, prepend_under_heading, replace_under_heading, rename_heading):
         with pytest.raises(EditRefused, match=r"line 2.*line 4"):
-            edited(edit, text, "X", "new")
+            apply_edit(edit, text, "X", "new")
         with pytest.raises(EditRefused, match="A#X"):
-            edited(edit, text, "Y", "new")
+            apply_edit(edit, text, "Y", "new")
 
 
 def test_lines_around_a_block() -> None:
     text = "a\n\npara ^id\n\n- x\n- y ^li\n  - z\n- w\n"
-    assert edited(append_after_block, text, "id", "new") == text.replace("^id\n", "^id\n\nnew\n")
-    assert edited(append_after_block, text, "^LI", "- new") == text.replace("  - z\n", "  - z\n- new\n")
-    assert edited(prepend_before_block, text, "id", "new") == text.replace("para", "new\n\npara")
-    assert edited(prepend_before_block, text, "li", "- new") == text.replace("- y", "- new\n- y")
+    assert apply_edit(append_after_block, text, "id", "new") == text.replace("^id\n", "^id\n\nnew\n")
+    assert apply_edit(append_after_block, text, "^LI", "- new") == text.replace("  - z\n", "  - z\n- new\n")
+    assert apply_edit(prepend_before_block, text, "id", "new") == text.replace("para", "new\n\npara")
+    assert apply_edit(prepend_before_block, text, "li", "- new") == text.replace("- y", "- new\n- y")
 
 
 def test_text_between_the_items_of_a_numbered_list_leaves_the_later_ones_items() -> None:
     """Only an item with the number 1 may follow a paragraph without a blank line (CommonMark 5.3)."""
     text = "1. [ ] a ^id\n2. [ ] b\n"
-    after = edited(append_after_block, text, "id", "new")
+    after = apply_edit(append_after_block, text, "id", "new")
     assert after == "1. [ ] a ^id\n\nnew\n\n2. [ ] b\n"
     assert len(parse(after).tasks) == 2
 
@@ -141,16 +141,16 @@ def test_text_between_the_items_of_a_numbered_list_leaves_the_later_ones_items()
     ],
 )
 def test_a_replaced_block_keeps_its_id(text: str, new: str, expected: str) -> None:
-    assert edited(replace_block, text, "id", new) == expected
+    assert apply_edit(replace_block, text, "id", new) == expected
 
 
 def test_a_block_is_not_replaced_by_text_that_would_lose_its_id() -> None:
     with pytest.raises(EditRefused, match="outside any block"):
-        edited(replace_block, "text ^id\n", "id", "```\ncode")
+        apply_edit(replace_block, "text ^id\n", "id", "```\ncode")
     with pytest.raises(EditRefused, match="cannot become empty"):
-        edited(replace_block, "text ^id\n", "id", " \n")
+        apply_edit(replace_block, "text ^id\n", "id", " \n")
     with pytest.raises(EditRefused, match=r"No block with the id"):
-        edited(replace_block, "text\n", "id", "x")
+        apply_edit(replace_block, "text\n", "id", "x")
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_block_is_not_replaced_by_text_that_would_lose_its_id() -> None:
 )
 def test_a_renamed_heading_keeps_its_marks(text: str, expected: str) -> None:
     heading = parse(text).headings[0].text
-    assert edited(rename_heading, text, heading, " New one ") == expected
+    assert apply_edit(rename_heading, text, heading, " New one ") == expected
 
 
 def test_an_empty_heading_can_be_named() -> None:
@@ -180,23 +180,23 @@ def test_an_empty_heading_can_be_named() -> None:
 @pytest.mark.parametrize("new", ["", "  ", "a\nb"])
 def test_a_heading_is_one_line_of_text(new: str) -> None:
     with pytest.raises(InvalidArgument):
-        edited(rename_heading, "# A\n", "A", new)
+        apply_edit(rename_heading, "# A\n", "A", new)
 
 
 @pytest.mark.parametrize(("text", "new"), [("# A\n", "B #"), ("A\n---\n", "- x"), ("A\n===\n", "# x")])
 def test_a_name_that_would_not_be_the_headings_text_is_refused(text: str, new: str) -> None:
     with pytest.raises(EditRefused, match="would not be read as"):
-        edited(rename_heading, text, "A", new)
+        apply_edit(rename_heading, text, "A", new)
 
 
 def test_a_block_id_is_renamed_unless_it_is_taken() -> None:
     text = "a ^x\n\nb ^y\n"
-    assert edited(rename_block_id, text, "X", "^z-1") == "a ^z-1\n\nb ^y\n"
-    assert edited(rename_block_id, text, "x", "x") == text
+    assert apply_edit(rename_block_id, text, "X", "^z-1") == "a ^z-1\n\nb ^y\n"
+    assert apply_edit(rename_block_id, text, "x", "x") == text
     with pytest.raises(EditRefused, match="already has a block"):
-        edited(rename_block_id, text, "x", "Y")
+        apply_edit(rename_block_id, text, "x", "Y")
     with pytest.raises(InvalidArgument):
-        edited(rename_block_id, text, "x", "a b")
+        apply_edit(rename_block_id, text, "x", "a b")
 
 
 LINES = st.lists(

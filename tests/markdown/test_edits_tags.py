@@ -18,7 +18,7 @@ from vaultbridge.markdown.edits.tags import add_tag, parse_tag_name, remove_tag,
 from vaultbridge.markdown.parse import parse
 
 
-def edited(edit: Callable[..., tuple[Change, ...]], text: str, *arguments: Any, **options: Any) -> str:
+def apply_edit(edit: Callable[..., tuple[Change, ...]], text: str, *arguments: Any, **options: Any) -> str:
     return apply_changes(text, edit(text, parse(text), *arguments, **options))
 
 
@@ -54,12 +54,12 @@ def test_a_name_is_valid_exactly_if_the_parser_reads_all_of_it(text: str) -> Non
     ],
 )
 def test_a_tag_is_added_to_the_properties_once(text: str, expected: str) -> None:
-    assert edited(add_tag, text, "#new") == expected
+    assert apply_edit(add_tag, text, "#new") == expected
 
 
 def test_no_tag_is_added_to_a_tags_property_that_is_no_tag() -> None:
     with pytest.raises(EditRefused, match="does not read as a tag"):
-        edited(add_tag, "---\ntags: a, b\n---\n", "new")
+        apply_edit(add_tag, "---\ntags: a, b\n---\n", "new")
 
 
 @pytest.mark.parametrize(
@@ -81,13 +81,13 @@ def test_no_tag_is_added_to_a_tags_property_that_is_no_tag() -> None:
     ],
 )
 def test_removing_a_tag_removes_one_blank_or_its_line(text: str, expected: str) -> None:
-    assert edited(remove_tag, text, "T") == expected
+    assert apply_edit(remove_tag, text, "T") == expected
 
 
 def test_a_tag_that_the_note_does_not_have_cannot_be_removed() -> None:
     text = "---\ntags: [t]\n---\n#t x"
     with pytest.raises(EditRefused, match=r"no tag #z. It has: #t"):
-        edited(remove_tag, text, "z")
+        apply_edit(remove_tag, text, "z")
 
 
 @pytest.mark.parametrize(
@@ -102,22 +102,22 @@ def test_a_tag_that_the_note_does_not_have_cannot_be_removed() -> None:
     ],
 )
 def test_renaming_a_tag_renames_its_subtags(text: str, expected: str) -> None:
-    after = edited(rename_tag, text, "#a", "x/y")
+    after = apply_edit(rename_tag, text, "#a", "x/y")
     assert after == expected
 
 
 def test_a_new_name_that_yaml_would_misread_is_quoted() -> None:
-    assert edited(rename_tag, "---\ntags: [a]\n---\n#a", "a", "1e5") == '---\ntags: ["1e5"]\n---\n#1e5'
-    assert edited(rename_tag, "---\ntags:\n  - a\n---\n", "a", "true") == '---\ntags:\n  - "true"\n---\n'
+    assert apply_edit(rename_tag, "---\ntags: [a]\n---\n#a", "a", "1e5") == '---\ntags: ["1e5"]\n---\n#1e5'
+    assert apply_edit(rename_tag, "---\ntags:\n  - a\n---\n", "a", "true") == '---\ntags:\n  - "true"\n---\n'
 
 
 def test_a_case_only_rename_changes_the_case() -> None:
-    assert edited(rename_tag, "---\ntags: [a]\n---\n#A #a", "A", "A") == "---\ntags: [A]\n---\n#A #A"
+    assert apply_edit(rename_tag, "---\ntags: [a]\n---\n#A #a", "A", "A") == "---\ntags: [A]\n---\n#A #A"
 
 
 def test_a_bad_new_name_is_refused() -> None:
     with pytest.raises(InvalidArgument):
-        edited(rename_tag, "#a", "a", "1")
+        apply_edit(rename_tag, "#a", "a", "1")
 
 
 def test_a_rename_also_changes_the_tags_of_text_cards() -> None:

@@ -10,7 +10,7 @@ from vaultbridge.markdown.edits.tasks import find_task, set_task
 from vaultbridge.markdown.parse import parse
 
 
-def after(text: str, status: str, *, line: int = 1) -> str:
+def apply_status(text: str, status: str, *, line: int = 1) -> str:
     return apply_changes(text, set_task(text, find_task(parse(text), line=line), status))
 
 
@@ -26,11 +26,11 @@ def after(text: str, status: str, *, line: int = 1) -> str:
     ],
 )
 def test_only_the_status_character_changes(text: str, status: str, expected: str) -> None:
-    assert after(text, status) == expected
+    assert apply_status(text, status) == expected
 
 
 def test_the_completion_date_of_the_tasks_plugin_is_left_alone() -> None:
-    assert after("- [x] a ✅ 2020-01-01", "toggle") == "- [ ] a ✅ 2020-01-01"
+    assert apply_status("- [x] a ✅ 2020-01-01", "toggle") == "- [ ] a ✅ 2020-01-01"
 
 
 def test_a_task_is_found_by_line_or_text() -> None:
@@ -53,4 +53,4 @@ def test_a_task_is_found_by_line_or_text() -> None:
 @pytest.mark.parametrize("status", ["", "xx", "\n"])
 def test_a_status_is_one_character(status: str) -> None:
     with pytest.raises(InvalidArgument):
-        after("- [ ] a", status)
+        apply_status("- [ ] a", status)

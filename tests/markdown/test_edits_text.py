@@ -12,11 +12,11 @@ from vaultbridge.markdown.edits.text import append, describe_near_miss, insert_a
 from vaultbridge.markdown.parse import parse
 
 
-def appended(text: str, addition: str) -> str:
+def apply_append(text: str, addition: str) -> str:
     return apply_changes(text, append(text, parse(text), addition))
 
 
-def prepended(text: str, addition: str) -> str:
+def apply_prepend(text: str, addition: str) -> str:
     return apply_changes(text, prepend(text, parse(text), addition))
 
 
@@ -40,7 +40,7 @@ def prepended(text: str, addition: str) -> str:
     ],
 )
 def test_appending_adds_lines_and_keeps_the_notes_ending(text: str, addition: str, expected: str) -> None:
-    assert appended(text, addition) == expected
+    assert apply_append(text, addition) == expected
 
 
 @pytest.mark.parametrize(
@@ -59,13 +59,13 @@ def test_appending_adds_lines_and_keeps_the_notes_ending(text: str, addition: st
     ],
 )
 def test_prepending_goes_after_the_properties(text: str, addition: str, expected: str) -> None:
-    assert prepended(text, addition) == expected
+    assert apply_prepend(text, addition) == expected
 
 
 def test_prepended_text_cannot_become_properties() -> None:
     with pytest.raises(EditRefused, match="would become its properties"):
-        prepended("a\n", "---\nk: v\n---\n")
-    assert prepended("---\nk: v\n---\na", "---\n").startswith("---\nk: v\n---\n---\n")
+        apply_prepend("a\n", "---\nk: v\n---\n")
+    assert apply_prepend("---\nk: v\n---\na", "---\n").startswith("---\nk: v\n---\n---\n")
 
 
 @pytest.mark.parametrize(
@@ -185,9 +185,9 @@ def test_empty_text_cannot_be_replaced() -> None:
 def test_added_text_leaves_every_old_character_in_place(text: str, addition: str) -> None:
     """After appending, the note begins as before; after prepending, its body ends as before; except line
     ends."""
-    assert appended(text, addition).startswith(text)
+    assert apply_append(text, addition).startswith(text)
     note = parse(text)
     floor = note.properties.end if note.properties else 0
     if not (floor == 0 and addition.startswith("---")):
         body = text[floor:].lstrip(" \r\n") if text[floor:].strip() else ""
-        assert prepended(text, addition).endswith(body)
+        assert apply_prepend(text, addition).endswith(body)

@@ -16,7 +16,7 @@ LINES = st.lists(
 )
 
 
-def applied(text: str, diff: str) -> str:
+def apply_text(text: str, diff: str) -> str:
     return apply_changes(text, apply_diff(text, diff))
 
 
@@ -33,7 +33,7 @@ def test_a_diff_applied_to_the_old_text_gives_the_new(
     if line_end == "\r\n" and "\r\n" not in before:
         # A note without a line end has none to give to the added lines.
         after = after.replace("\r\n", "\n")
-    assert applied(before, diff) == after
+    assert apply_text(before, diff) == after
 
 
 def test_a_preview_reads_like_any_unified_diff() -> None:
@@ -44,15 +44,15 @@ def test_a_preview_reads_like_any_unified_diff() -> None:
 
 
 def test_a_diff_with_lf_matches_a_note_with_crlf() -> None:
-    assert applied("a\r\nb\r\nc\r\n", "@@ -1,3 +1,4 @@\n a\n-b\n+x\n+y\n c\n") == "a\r\nx\r\ny\r\nc\r\n"
-    assert applied("a\nb\n", "@@ -1,2 +1,2 @@\r\n a\r\n-b\r\n+x\r\n") == "a\nx\n"
+    assert apply_text("a\r\nb\r\nc\r\n", "@@ -1,3 +1,4 @@\n a\n-b\n+x\n+y\n c\n") == "a\r\nx\r\ny\r\nc\r\n"
+    assert apply_text("a\nb\n", "@@ -1,2 +1,2 @@\r\n a\r\n-b\r\n+x\r\n") == "a\nx\n"
 
 
 def test_a_diff_that_says_nothing_of_the_last_line_end_keeps_it() -> None:
-    assert applied("a\nb", "@@ -2 +2 @@\n-b\n+c\n") == "a\nc"
-    assert applied("a\nb", "@@ -2 +2 @@\n-b\n\\ No newline at end of file\n+c\n") == "a\nc\n"
-    assert applied("a\nb\n", "@@ -2 +2 @@\n-b\n+c\n\\ No newline at end of file\n") == "a\nc"
-    assert applied("a\nb", "@@ -2 +2,2 @@\n b\n+c\n") == "a\nb\nc"
+    assert apply_text("a\nb", "@@ -2 +2 @@\n-b\n+c\n") == "a\nc"
+    assert apply_text("a\nb", "@@ -2 +2 @@\n-b\n\\ No newline at end of file\n+c\n") == "a\nc\n"
+    assert apply_text("a\nb\n", "@@ -2 +2 @@\n-b\n+c\n\\ No newline at end of file\n") == "a\nc"
+    assert apply_text("a\nb", "@@ -2 +2,2 @@\n b\n+c\n") == "a\nb\nc"
 
 
 def test_context_is_never_rewritten() -> None:
@@ -62,20 +62,22 @@ def test_context_is_never_rewritten() -> None:
 
 
 def test_a_hunk_at_the_wrong_line_moves_to_the_only_place_where_it_matches() -> None:
-    assert applied("x\ny\na\nb\n", "@@ -1,2 +1,2 @@\n a\n-b\n+c\n") == "x\ny\na\nc\n"
+    assert apply_text("x\ny\na\nb\n", "@@ -1,2 +1,2 @@\n a\n-b\n+c\n") == "x\ny\na\nc\n"
 
 
 def test_headers_and_stripped_blanks_of_empty_context_lines_are_understood() -> None:
     diff = "diff --git a/n b/n\nindex 1..2 100644\n--- a/n\n+++ b/n\n@@ -1,3 +1,3 @@ heading\n a\n\n-b\n+c\n"
-    assert applied("a\n\nb\n", diff) == "a\n\nc\n"
+    assert apply_text("a\n\nb\n", diff) == "a\n\nc\n"
 
 
 def test_lines_that_look_like_headers_inside_a_hunk_are_lines() -> None:
-    assert applied("-- a/x\n++ b/x\n", "@@ -1,2 +1,2 @@\n--- a/x\n-++ b/x\n+-- c\n+++ d\n") == "-- c\n++ d\n"
+    assert (
+        apply_text("-- a/x\n++ b/x\n", "@@ -1,2 +1,2 @@\n--- a/x\n-++ b/x\n+-- c\n+++ d\n") == "-- c\n++ d\n"
+    )
 
 
 def test_an_empty_note_can_be_filled() -> None:
-    assert applied("", "@@ -0,0 +1,2 @@\n+a\n+b\n") == "a\nb\n"
+    assert apply_text("", "@@ -0,0 +1,2 @@\n+a\n+b\n") == "a\nb\n"
 
 
 @pytest.mark.parametrize(
@@ -99,13 +101,13 @@ def test_an_empty_note_can_be_filled() -> None:
 )
 def test_a_diff_that_does_not_match_is_refused_with_the_hunk_and_line(diff: str, message: str) -> None:
     with pytest.raises(EditRefused, match=message):
-        applied("a\nb\nc\nd\na\nb\n", diff)
+        apply_text("a\nb\nc\nd\na\nb\n", diff)
 
 
 def test_the_search_for_a_place_is_bounded() -> None:
     hunk = "@@ -9,3000 +9,3001 @@\n" + "\n".join([" "] * 2999 + [" x", "+y"]) + "\n"
     with pytest.raises(EditRefused, match="too many lines like its first"):
-        applied("\n" * 6000, hunk)
+        apply_text("\n" * 6000, hunk)
 
 
 def test_a_diff_too_large_to_match_line_by_line_is_shown_as_one_block(
@@ -114,7 +116,7 @@ def test_a_diff_too_large_to_match_line_by_line_is_shown_as_one_block(
     monkeypatch.setattr(unified_diff, "DIFFED_LINES", 3)
     diff = make_diff("a\nb\nc\nd\n", "a\nx\nc\ny\n", "n")
     assert diff.endswith("@@ -1,4 +1,4 @@\n a\n-b\n-c\n-d\n+x\n+c\n+y\n")
-    assert applied("a\nb\nc\nd\n", diff) == "a\nx\nc\ny\n"
+    assert apply_text("a\nb\nc\nd\n", diff) == "a\nx\nc\ny\n"
 
 
 def test_two_unlike_notes_full_of_blank_lines_are_compared_quickly() -> None:

@@ -9,7 +9,7 @@ from vaultbridge.markdown.edits.yaml import PropertyEntry, find_entries
 from vaultbridge.markdown.parse import parse
 
 
-def entries(text: str) -> tuple[PropertyEntry, ...]:
+def read_entries(text: str) -> tuple[PropertyEntry, ...]:
     properties = parse(text).properties
     assert properties is not None and properties.valid
     return find_entries(text, properties)
@@ -23,7 +23,7 @@ TEXT = (
 
 
 def test_every_part_of_an_entry_has_its_position() -> None:
-    found = {entry.key: entry for entry in entries(TEXT)}
+    found = {entry.key: entry for entry in read_entries(TEXT)}
     shown = {key: TEXT[entry.start : entry.end] for key, entry in found.items()}
     assert shown == {
         "title": '"A"', "empty": "", "list": "- a\r\n  # mid\r\n  -   'b c'", "flow": '[x, "y" ]',
@@ -44,15 +44,15 @@ def test_every_part_of_an_entry_has_its_position() -> None:
 
 
 def test_a_block_without_properties_has_no_entries() -> None:
-    assert entries("---\n# only a comment\n---\n") == ()
+    assert read_entries("---\n# only a comment\n---\n") == ()
 
 
 @pytest.mark.parametrize("body", ["{a: 1}", "? a\n: 1", "? [a, b]\n: 1"])
 def test_forms_that_cannot_be_edited_by_line_are_refused(body: str) -> None:
     with pytest.raises(EditRefused):
-        entries(f"---\n{body}\n---\n")
+        read_entries(f"---\n{body}\n---\n")
 
 
 def test_a_list_that_ends_in_an_alias_is_refused_only_if_it_is_edited() -> None:
     with pytest.raises(EditRefused, match="alias"):
-        entries("---\na: &x 1\nb:\n  - *x\n---\n")
+        read_entries("---\na: &x 1\nb:\n  - *x\n---\n")

@@ -6,7 +6,7 @@ from vaultbridge.markdown.inline.scan import field_key
 from vaultbridge.markdown.parse import parse
 
 
-def fields(text: str) -> list[tuple[str, str, str]]:
+def list_fields(text: str) -> list[tuple[str, str, str]]:
     found = parse(text).fields
     assert all(0 <= field.start < field.end <= len(text) for field in found)
     return [(field.key, field.value, text[field.start : field.end]) for field in found]
@@ -44,7 +44,7 @@ def fields(text: str) -> list[tuple[str, str, str]]:
     ],
 )
 def test_fields_are_found_with_their_position(text: str, expected: list[tuple[str, str, str]]) -> None:
-    assert fields(text) == expected
+    assert list_fields(text) == expected
 
 
 def test_fields_know_their_lines() -> None:
@@ -67,4 +67,4 @@ def test_keys_are_compared_in_lower_case_with_hyphens(name: str, key: str) -> No
 
 
 def test_a_key_longer_than_the_cap_is_not_a_key() -> None:
-    assert fields("k" * 120 + ":: v") == []
+    assert list_fields("k" * 120 + ":: v") == []

@@ -5,13 +5,13 @@ import pytest
 from vaultbridge.markdown.parse import parse
 
 
-def links(text: str) -> list[str]:
+def list_links(text: str) -> list[str]:
     found = parse(text).links
     assert all(text[link.start : link.end] == link.raw for link in found)
     return [link.raw for link in found]
 
 
-def tags(text: str) -> list[str]:
+def list_tags(text: str) -> list[str]:
     found = parse(text).tags
     assert all(text[tag.start : tag.end] == f"#{tag.name}" for tag in found)
     return [tag.name for tag in found]
@@ -64,7 +64,7 @@ def tags(text: str) -> list[str]:
     ],
 )
 def test_wikilinks_count_where_the_app_counts_them(text: str, expected: list[str]) -> None:
-    assert links(text) == expected
+    assert list_links(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_wikilinks_count_where_the_app_counts_them(text: str, expected: list[str
     ],
 )
 def test_markdown_links_follow_commonmark(text: str, expected: list[str]) -> None:
-    assert links(text) == expected
+    assert list_links(text) == expected
 
 
 def test_a_markdown_link_gives_its_parts() -> None:
@@ -170,7 +170,7 @@ def test_links_come_in_the_order_of_the_text_with_their_lines() -> None:
     ],
 )
 def test_tags_start_and_end_by_the_apps_rule(text: str, expected: list[str]) -> None:
-    assert tags(text) == expected
+    assert list_tags(text) == expected
 
 
 def test_tags_of_the_properties_come_first() -> None:

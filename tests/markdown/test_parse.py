@@ -119,7 +119,7 @@ _COMMON = [
 _commonmark = MarkdownIt("commonmark")
 
 
-def _top_level_headings(text: str) -> list[tuple[int, str, int]]:
+def _list_top_headings(text: str) -> list[tuple[int, str, int]]:
     tokens = _commonmark.parse(text)
     return [
         (int(token.tag[1]), tokens[index + 1].content.strip(), (token.map or [0])[0] + 1)
@@ -152,7 +152,7 @@ def test_headings_agree_with_commonmark(text: str) -> None:
     if _differs_on_purpose(text):
         return
     ours = [(heading.level, heading.text, heading.line) for heading in parse(text).headings]
-    assert ours == _top_level_headings(text)
+    assert ours == _list_top_headings(text)
 
 
 def test_a_note_beyond_the_cap_is_not_read() -> None:

@@ -40,7 +40,7 @@ class Gate:
         return "through"
 
 
-def gated() -> tuple[Gate, Wire]:
+def make_gated() -> tuple[Gate, Wire]:
     gate = Gate()
     return gate, Wire(lambda _: MethodTable({"gate": gate, "ping": _ping}))
 
@@ -50,7 +50,7 @@ async def _ping(call: Call) -> dict[str, Any]:
 
 
 async def test_a_slow_request_does_not_hold_up_the_others() -> None:
-    gate, wire = gated()
+    gate, wire = make_gated()
     slow = await wire.start("gate")
     assert (await wire.ask("ping"))["result"] == {}
     gate.opened.set()
@@ -58,7 +58,7 @@ async def test_a_slow_request_does_not_hold_up_the_others() -> None:
 
 
 async def test_only_so_many_run_at_once_and_the_rest_wait_their_turn() -> None:
-    gate, wire = gated()
+    gate, wire = make_gated()
     ids = [await wire.start("gate") for _ in range(MAX_RUNNING * 2)]
     await wire.settle()
     assert gate.running == MAX_RUNNING
@@ -69,7 +69,7 @@ async def test_only_so_many_run_at_once_and_the_rest_wait_their_turn() -> None:
 
 
 async def test_reading_stops_when_too_many_wait_and_goes_on_when_there_is_room() -> None:
-    gate, wire = gated()
+    gate, wire = make_gated()
     total = MAX_RUNNING + MAX_WAITING
     for _ in range(total - 1):
         await wire.start("gate")
@@ -82,7 +82,7 @@ async def test_reading_stops_when_too_many_wait_and_goes_on_when_there_is_room()
 
 
 async def test_a_receive_that_waits_for_room_returns_at_the_end() -> None:
-    _, wire = gated()
+    _, wire = make_gated()
     for _ in range(MAX_RUNNING + MAX_WAITING - 1):
         await wire.start("gate")
     blocked = asyncio.ensure_future(wire.start("gate"))
@@ -92,7 +92,7 @@ async def test_a_receive_that_waits_for_room_returns_at_the_end() -> None:
 
 
 async def test_a_waiting_request_can_be_cancelled_and_never_starts() -> None:
-    gate, wire = gated()
+    gate, wire = make_gated()
     for _ in range(MAX_RUNNING):
         await wire.start("gate")
     waiting = await wire.start("gate")
@@ -104,7 +104,7 @@ async def test_a_waiting_request_can_be_cancelled_and_never_starts() -> None:
 
 
 async def test_a_cancelled_handler_is_stopped_and_not_answered() -> None:
-    gate, wire = gated()
+    gate, wire = make_gated()
     id_ = await wire.start("gate")
     await wire.settle()
     await wire.notify("notifications/cancelled", requestId=id_)
@@ -114,7 +114,7 @@ async def test_a_cancelled_handler_is_stopped_and_not_answered() -> None:
 
 
 async def test_the_id_of_a_cancelled_request_may_be_used_again_at_once() -> None:
-    _, wire = gated()
+    _, wire = make_gated()
     id_ = await wire.start("gate")
     await wire.settle()
     await wire.notify("notifications/cancelled", requestId=id_)
@@ -123,7 +123,7 @@ async def test_the_id_of_a_cancelled_request_may_be_used_again_at_once() -> None
 
 
 async def test_a_waiting_request_that_was_cancelled_does_not_run_under_an_id_used_again() -> None:
-    gate, wire = gated()
+    gate, wire = make_gated()
     for _ in range(MAX_RUNNING):
         await wire.start("gate")
     waiting = await wire.start("gate")
@@ -134,7 +134,7 @@ async def test_a_waiting_request_that_was_cancelled_does_not_run_under_an_id_use
 
 
 async def test_requests_cancelled_before_they_begin_let_those_that_wait_begin() -> None:
-    gate, wire = gated()
+    gate, wire = make_gated()
     ids = [await wire.start("gate") for _ in range(MAX_RUNNING)]
     # No turn of the event loop between: none of them has begun.
     waiting = [await wire.start("gate") for _ in range(3)]
@@ -204,7 +204,7 @@ async def test_a_timeout_of_the_handlers_own_is_not_ours() -> None:
 
 
 async def test_draining_finishes_and_answers_what_is_in_flight() -> None:
-    gate, wire = gated()
+    gate, wire = make_gated()
     ids = {await wire.start("gate") for _ in range(MAX_RUNNING + 3)}
     draining = asyncio.ensure_future(wire.connection.drain())
     await wire.settle()
@@ -214,7 +214,7 @@ async def test_draining_finishes_and_answers_what_is_in_flight() -> None:
 
 
 async def test_draining_has_a_bound() -> None:
-    gate, wire = gated()
+    gate, wire = make_gated()
     await wire.start("gate")
     await asyncio.wait_for(wire.connection.drain(0.02), BOUND)
     assert gate.cancelled == 1
@@ -238,7 +238,7 @@ async def test_draining_ends_questions_to_a_client_that_can_no_longer_answer() -
 
 
 async def test_closing_stops_everything_and_sends_nothing_more() -> None:
-    gate, wire = gated()
+    gate, wire = make_gated()
     await wire.start("gate")
     beside = asyncio.Event()
 
@@ -294,7 +294,7 @@ async def test_a_background_task_that_fails_is_logged(caplog: pytest.LogCaptureF
 
 
 async def test_a_slow_client_holds_back_new_work() -> None:
-    gate, wire = gated()
+    gate, wire = make_gated()
     gate.opened.set()
     wire.slow.clear()
     for _ in range(MAX_RUNNING + 5):
@@ -308,7 +308,7 @@ async def test_a_slow_client_holds_back_new_work() -> None:
 
 
 async def test_ten_thousand_requests_leave_nothing_behind() -> None:
-    _, wire = gated()
+    _, wire = make_gated()
     before = len(asyncio.all_tasks())
     for n in range(10_000):
         await wire.post({"jsonrpc": "2.0", "id": n, "method": "ping" if n % 3 else "no/such"})
@@ -383,14 +383,14 @@ class Changes(MethodTable):
         return await self._change(call)
 
 
-def changing() -> tuple[Changes, Wire]:
+def make_changing() -> tuple[Changes, Wire]:
     dialect = Changes()
     return dialect, Wire(lambda _: dialect)
 
 
 @given(st.data())
 async def test_changes_run_one_after_another_in_order_whatever_is_cancelled(data: st.DataObject) -> None:
-    dialect, wire = changing()
+    dialect, wire = make_changing()
     total = data.draw(st.integers(2, 12))
     ids = {number: await wire.start("change", {"number": number}) for number in range(total)}
     cancelled: set[int] = set()
@@ -411,7 +411,7 @@ async def test_changes_run_one_after_another_in_order_whatever_is_cancelled(data
 
 
 async def test_a_change_that_waits_for_a_person_lets_the_next_one_begin() -> None:
-    dialect, wire = changing()
+    dialect, wire = make_changing()
     waiting = await wire.start("person", {"number": 1})
     dialect.let(2)
     assert (await wire.ask("change", {"number": 2}))["result"] == 2
@@ -421,7 +421,7 @@ async def test_a_change_that_waits_for_a_person_lets_the_next_one_begin() -> Non
 
 
 async def test_more_changes_than_may_run_leave_room_for_everything_else() -> None:
-    dialect, wire = changing()
+    dialect, wire = make_changing()
     for number in range(MAX_RUNNING * 2):
         await wire.start("change", {"number": number})
     assert (await wire.ask("ping"))["result"] == {}
@@ -430,7 +430,7 @@ async def test_more_changes_than_may_run_leave_room_for_everything_else() -> Non
 
 
 async def test_reading_stops_when_too_many_changes_wait() -> None:
-    dialect, wire = changing()
+    dialect, wire = make_changing()
     for number in range(MAX_WAITING):
         await wire.start("change", {"number": number})
     blocked = asyncio.ensure_future(wire.start("change", {"number": MAX_WAITING}))
@@ -454,7 +454,7 @@ async def test_a_process_told_to_stop_does_not_wait_for_a_peer_that_does_not_rea
 ) -> None:
     monkeypatch.setattr(connection, "DRAIN_SECONDS", BOUND * 2)
     monkeypatch.setattr(connection, "UNREAD_SECONDS", 0.01)
-    _, wire = gated()
+    _, wire = make_gated()
     await _wait_until_stuck(wire, requests)
     wire.connection.end_soon()
     await asyncio.wait_for(wire.connection.drain(), BOUND)
@@ -464,7 +464,7 @@ async def test_being_told_to_stop_shortens_a_wait_that_has_begun(monkeypatch: py
     """A client closes our input first, and sends SIGTERM when that takes too long (MCP, stdio shutdown)."""
     monkeypatch.setattr(connection, "DRAIN_SECONDS", BOUND * 2)
     monkeypatch.setattr(connection, "UNREAD_SECONDS", 0.01)
-    _, wire = gated()
+    _, wire = make_gated()
     await _wait_until_stuck(wire, 3)
     draining = asyncio.ensure_future(wire.connection.drain())
     await wire.settle()
@@ -477,7 +477,7 @@ async def test_a_process_told_to_stop_still_finishes_and_answers_what_runs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(connection, "UNREAD_SECONDS", 0.0)
-    gate, wire = gated()
+    gate, wire = make_gated()
     slow = await wire.start("gate")
     await wire.settle()
     wire.connection.end_soon()
@@ -490,7 +490,7 @@ async def test_a_process_told_to_stop_still_finishes_and_answers_what_runs(
 
 
 async def test_a_process_told_to_stop_begins_nothing_that_waits() -> None:
-    dialect, wire = changing()
+    dialect, wire = make_changing()
     first = await wire.start("change", {"number": 1})
     await wire.start("change", {"number": 2})
     await wire.settle()

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.scripts import drawn_words
+from support.scripts import draw_words
 from vaultbridge.engine.related.mentions import TEXT_CHARS, find_mentions, split_units
 from vaultbridge.links.resolve import name_key
 from vaultbridge.links.syntax import fits_wiki
 from vaultbridge.markdown.parse import parse
 
 
-def mentions(text: str, *names: str) -> dict[str, list[str]]:
+def list_mentions(text: str, *names: str) -> dict[str, list[str]]:
     """What is mentioned, as it is written in the text, by the name."""
     known = {name_key(name): name for name in names}
 
@@ -58,12 +58,12 @@ def mentions(text: str, *names: str) -> dict[str, list[str]]:
     ],
 )
 def test_only_text_mentions(text: str, found: list[str]) -> None:
-    assert mentions(text, "Ada Lovelace").get("Ada Lovelace", []) == found
+    assert list_mentions(text, "Ada Lovelace").get("Ada Lovelace", []) == found
 
 
 def test_the_longest_matching_name_is_the_one_mentioned() -> None:
     text = "Obsidian Sync and Obsidian"
-    assert mentions(text, "Obsidian", "Sync", "Obsidian Sync") == {
+    assert list_mentions(text, "Obsidian", "Sync", "Obsidian Sync") == {
         "Obsidian Sync": ["Obsidian Sync"],
         "Obsidian": ["Obsidian"],
     }
@@ -83,30 +83,30 @@ def test_a_name_of_two_notes_mentions_none() -> None:
     "name", ["C++", "@home", "What is this?", "(draft)", "R&D", "3.14", "A/B test", "naïve café"]
 )
 def test_signs_belong_to_a_name(name: str) -> None:
-    assert mentions(f"see {name} and more", name) == {name: [name]}
+    assert list_mentions(f"see {name} and more", name) == {name: [name]}
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_names_of_every_script_are_found_where_a_word_begins_and_ends(seed: int) -> None:
     rng = random.Random(seed)
-    for word in drawn_words(seed, 40):
+    for word in draw_words(seed, 40):
         if not fits_wiki(word) or not split_units(word) or word[0] in "'\"`":
             continue
         around = rng.choice(("see {} here", "{}", "({})", "– {}, then", "\n- {}\n"))
         text = around.format(word)
-        assert mentions(text, word).get(word) == [word], (word, ascii(word))
+        assert list_mentions(text, word).get(word) == [word], (word, ascii(word))
 
 
 def test_a_script_without_spaces_has_no_borders_between_words() -> None:
-    assert mentions("我们在北京大学学习", "北京大学") == {"北京大学": ["北京大学"]}
-    assert mentions("東京タワーに行った", "東京タワー", "東京") == {"東京タワー": ["東京タワー"]}
-    assert mentions("ฉันชอบแมวมาก", "แมว") == {"แมว": ["แมว"]}
+    assert list_mentions("我们在北京大学学习", "北京大学") == {"北京大学": ["北京大学"]}
+    assert list_mentions("東京タワーに行った", "東京タワー", "東京") == {"東京タワー": ["東京タワー"]}
+    assert list_mentions("ฉันชอบแมวมาก", "แมว") == {"แมว": ["แมว"]}
 
 
 def test_a_text_whose_words_have_no_end_is_looked_at_only_so_far() -> None:
     endless = "x" * TEXT_CHARS
-    assert mentions(f"Ada Lovelace {endless}", "Ada Lovelace") == {"Ada Lovelace": ["Ada Lovelace"]}
-    assert mentions(f"{endless} Ada Lovelace", "Ada Lovelace") == {}
+    assert list_mentions(f"Ada Lovelace {endless}", "Ada Lovelace") == {"Ada Lovelace": ["Ada Lovelace"]}
+    assert list_mentions(f"{endless} Ada Lovelace", "Ada Lovelace") == {}
 
 
 @given(st.text(max_size=200))

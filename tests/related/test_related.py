@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.files import write_vault
-from support.scripts import drawn_words
+from support.scripts import draw_words
 from support.tools import NOW
 from vaultbridge.engine import Engine
 from vaultbridge.engine.related.edits import convert_edit
@@ -45,11 +45,11 @@ def opened(tmp_path: Path) -> Iterator[Open]:
         engine.close()
 
 
-def related(engine: Engine, name: str, limit: int = 60) -> dict[str, Related]:
+def list_related(engine: Engine, name: str, limit: int = 60) -> dict[str, Related]:
     return {one.path: one for one in find_related(engine, engine.find(name), limit=limit).rows}
 
 
-def linked_pairs(engine: Engine) -> set[tuple[str, str]]:
+def list_linked_pairs(engine: Engine) -> set[tuple[str, str]]:
     pairs = set()
     for indexed in engine.queries.notes():
         for to in indexed.resolved:
@@ -58,15 +58,15 @@ def linked_pairs(engine: Engine) -> set[tuple[str, str]]:
     return pairs
 
 
-def contents(engine: Engine) -> dict[str, bytes]:
+def read_contents(engine: Engine) -> dict[str, bytes]:
     folder = engine.root.folder
     return {place.relative_to(folder).as_posix(): place.read_bytes() for place in folder.rglob("*.md")}
 
 
-def drawn_vault(seed: int) -> dict[str, str | bytes]:
+def draw_vault(seed: int) -> dict[str, str | bytes]:
     """Notes named by words of every script, which mention and link each other in all kinds of places."""
     rng = random.Random(seed)
-    words = [word for word in drawn_words(seed, 24) if re.fullmatch(r"[^\\/:*?\"<>|#^\[\].%`$\s'!]+", word)]
+    words = [word for word in draw_words(seed, 24) if re.fullmatch(r"[^\\/:*?\"<>|#^\[\].%`$\s'!]+", word)]
     names = [*list(dict.fromkeys(word for word in words if len(word) > 1))[:14], "Night sky", "C++", "Log 7"]
     places = (
         "We saw {} at night.", "- [ ] ask about {} today", "> said {} twice, {}",
@@ -96,29 +96,29 @@ def drawn_vault(seed: int) -> dict[str, str | bytes]:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_an_offer_makes_the_link_and_changes_nothing_else(opened: Open, seed: int) -> None:
-    engine = opened(drawn_vault(seed))
+    engine = opened(draw_vault(seed))
     offers = 0
-    for path in sorted(contents(engine)):
-        before = linked_pairs(engine)
+    for path in sorted(read_contents(engine)):
+        before = list_linked_pairs(engine)
         for one in find_related(engine, VaultPath(path), limit=2).rows:
             assert one.path != path
             assert (path, one.path) not in before, "nothing offered is linked already"
             assert one.reasons
             assert one.edit is not None
             offers += 1
-            files = contents(engine)
+            files = read_contents(engine)
             source, target = (path, one.path) if one.edit["name"] == path else (one.path, path)
             outcome = engine.apply([convert_edit(one.edit)])
             assert [file.path for file in outcome.files] == [one.edit["name"]] == [source]
-            after = contents(engine)
+            after = read_contents(engine)
             assert {name: after[name] for name in files if name != source} == {
                 name: files[name] for name in files if name != source
             }
             assert_only_added(files[source].decode(), after[source].decode(), one.edit)
-            assert (source, target) in linked_pairs(engine)
-            assert one.path not in related(engine, path)
+            assert (source, target) in list_linked_pairs(engine)
+            assert one.path not in list_related(engine, path)
             engine.undo(int(outcome.change_id))
-            assert contents(engine) == files
+            assert read_contents(engine) == files
     assert offers > 5
 
 
@@ -144,7 +144,7 @@ def test_a_mention_is_linked_where_it_stands(opened: Open) -> None:
             "Log.md": "# Ada Lovelace\n`Ada Lovelace` met the countess.\nThen the countess left.\n",
         }
     )
-    one = related(engine, "Log")["Ada Lovelace.md"]
+    one = list_related(engine, "Log")["Ada Lovelace.md"]
     assert one.reasons[0] == "mentioned at line 2: `Ada Lovelace` met the countess."
     assert one.edit is not None
     assert {key: one.edit[key] for key in ("op", "name", "old", "new")} == {
@@ -153,14 +153,14 @@ def test_a_mention_is_linked_where_it_stands(opened: Open) -> None:
         "old": "met the countess",
         "new": "met the [[Ada Lovelace|countess]]",
     }
-    other = related(engine, "Ada Lovelace")["Log.md"]
+    other = list_related(engine, "Ada Lovelace")["Log.md"]
     assert other.reasons[0] == "mentions this at Log.md:2"
     assert other.edit == one.edit
 
 
 def test_an_offer_is_refused_when_the_note_has_changed(opened: Open) -> None:
     engine = opened({"Moth.md": "x", "Log.md": "A moth came."})
-    edit = related(engine, "Log")["Moth.md"].edit
+    edit = list_related(engine, "Log")["Moth.md"].edit
     assert edit is not None
     (engine.root.folder / "Log.md").write_text("A moth came. And went.")
     with pytest.raises(StaleWrite):
@@ -169,11 +169,11 @@ def test_an_offer_is_refused_when_the_note_has_changed(opened: Open) -> None:
 
 def test_in_a_table_the_bar_is_escaped(opened: Open) -> None:
     engine = opened({"Moth.md": "x", "T.md": "| what |\n| --- |\n| a moth |\n\nA moth | here.\n"})
-    edit = related(engine, "T")["Moth.md"].edit
+    edit = list_related(engine, "T")["Moth.md"].edit
     assert edit is not None
     assert edit["new"] == "a [[Moth\\|moth]]"
     engine.apply([convert_edit(edit)])
-    assert ("T.md", "Moth.md") in linked_pairs(engine)
+    assert ("T.md", "Moth.md") in list_linked_pairs(engine)
 
 
 def test_shared_neighbours_and_rare_words_are_reasons(opened: Open) -> None:
@@ -185,7 +185,7 @@ def test_shared_neighbours_and_rare_words_are_reasons(opened: Open) -> None:
             **{f"Other {n}.md": f"plain words number {n}" for n in range(8)},
         }
     )
-    one = related(engine, "A")["B.md"]
+    one = list_related(engine, "A")["B.md"]
     assert one.reasons == ("shared neighbours: Hub", "shared words: zygomorphic, orchids, hub")
     assert one.edit is not None
     assert (one.edit["op"], one.edit["content"], one.edit["heading"]) == ("append", "- [[B]]", "Related")
@@ -196,7 +196,7 @@ def test_shared_neighbours_and_rare_words_are_reasons(opened: Open) -> None:
 def test_a_list_of_related_notes_that_exists_is_used(opened: Open) -> None:
     text = "zygomorphic orchids\n\n## Siehe auch\n\n- [[Hub]]\n\n## Ende\n"
     engine = opened({"A.md": text, "B.md": "zygomorphic orchids", "Hub.md": ""})
-    edit = related(engine, "A")["B.md"].edit
+    edit = list_related(engine, "A")["B.md"].edit
     assert edit is not None
     engine.apply([convert_edit(edit)])
     assert "- [[Hub]]\n- [[B]]\n\n## Ende" in (engine.root.folder / "A.md").read_text()
@@ -206,7 +206,7 @@ def test_a_list_of_related_notes_that_exists_is_used(opened: Open) -> None:
 def test_hidden_notes_neither_appear_nor_count(opened: Open, seed: int) -> None:
     """With some notes hidden, everything is as if they did not exist."""
     rng = random.Random(seed)
-    files = drawn_vault(seed)
+    files = draw_vault(seed)
     notes = [path for path in files if path.endswith(".md")]
     hidden = {f"Secret/{number}": path for number, path in enumerate(rng.sample(notes, len(notes) // 3))}
     kept = {path: data for path, data in files.items() if path not in hidden.values()}

@@ -37,15 +37,15 @@ def render(table: dict[str, Any], title: str) -> str:
         "|---|---|---|",
     ]
     for claim in table["claim"]:
-        text = _cell(claim["claim"])
+        text = _render_cell(claim["claim"])
         if reason := claim.get("differs"):
-            text += f" *Differs:* {_cell(reason)}"
+            text += f" *Differs:* {_render_cell(reason)}"
         tests = "<br>".join(f"`{test.rpartition('/')[2]}`" for test in claim.get("tests", ()))
         rows.append(f"| `{claim['id']}` | {text} | {tests} |")
     return "\n".join(rows) + "\n"
 
 
-def pages(root: Path) -> dict[Path, str]:
+def render_pages(root: Path) -> dict[Path, str]:
     """Every page by its place below `root`."""
     return {
         root / PAGES / f"{name}.md": render(tomllib.loads((HERE / f"{stem}.toml").read_text("utf-8")), title)
@@ -53,12 +53,12 @@ def pages(root: Path) -> dict[Path, str]:
     }
 
 
-def _cell(text: str) -> str:
+def _render_cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
 def main() -> int:
-    for path, text in pages(HERE.parents[1]).items():
+    for path, text in render_pages(HERE.parents[1]).items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
     return 0

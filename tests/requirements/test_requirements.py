@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from requirements.document import pages
+from requirements.document import render_pages
 
 ROOT = Path(__file__).parents[2]
 SEEDS = ROOT.parent / "shared" / "seeds"
@@ -33,7 +33,7 @@ def fold(text: str) -> str:
 
 
 @cache
-def functions_in(file: str) -> set[str]:
+def list_functions(file: str) -> set[str]:
     tree = ast.parse((ROOT / file).read_text("utf-8"))
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
 
@@ -51,7 +51,7 @@ def test_every_claim_has_a_test_that_exists(table: Path) -> None:
         for test in claim.get("tests", []):
             file, _, name = test.partition("::")
             name = name.rpartition("::")[2].partition("[")[0]
-            if not (ROOT / file).is_file() or name not in functions_in(file):
+            if not (ROOT / file).is_file() or name not in list_functions(file):
                 wrong.append(f"{claim['id']}: no test {test}")
     assert not wrong, "\n".join(wrong)
 
@@ -81,6 +81,6 @@ def test_all_five_seeds_have_a_table() -> None:
     assert [table.stem for table in SEED_TABLES] == [f"seed_00{n}" for n in range(5)]
 
 
-@pytest.mark.parametrize("page", pages(ROOT), ids=lambda p: p.stem)
+@pytest.mark.parametrize("page", render_pages(ROOT), ids=lambda p: p.stem)
 def test_the_page_of_each_protocol_is_current(page: Path) -> None:
-    assert page.read_text("utf-8") == pages(ROOT)[page], "run make generate"
+    assert page.read_text("utf-8") == render_pages(ROOT)[page], "run make generate"

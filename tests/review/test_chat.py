@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.vault import VaultWire, small_vault, vault_wire
+from support.vault import VaultWire, make_small_vault, vault_wire
 from support.wire import EVERY_VERSION
 from vaultbridge.errors import PermissionDenied
 from vaultbridge.protocols.mcp.apps import EXTENSION, MEDIA_TYPE, VIEW_KEY
@@ -68,7 +68,7 @@ class Chat(VaultWire):
 async def chat(base: Path, text: str = HELLO, *, lists: bool = True, **options: Any) -> AsyncIterator[Chat]:
     folder = base / "Notes"
     if not folder.exists():
-        small_vault(base, {"Hello.md": text})
+        make_small_vault(base, {"Hello.md": text})
     options = {
         "capabilities": SHOWS,
         "settings": ProviderSettings(lead=False, reviewed=True),

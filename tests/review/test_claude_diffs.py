@@ -11,7 +11,7 @@ import pytest
 from server.conftest import Serving
 from server.conftest import serving as serving
 from support.editor import Client, Failed
-from support.reviewer import claude_code, journal, person, read
+from support.reviewer import claude_code, person, read, read_journal
 from support.waiting import BOUND, ask_until
 
 HELLO = "# Hello\n\nsome text\n"
@@ -48,7 +48,7 @@ async def test_what_the_client_writes_is_its_change_and_can_be_undone(serving: S
         (served.vault / "Hello.md").write_text(text, "utf-8")
         assert (await page.end(decision))["outcome"] == "accepted"
         closed = await page.next("proposalClosed")
-        ((number, actor, label),) = journal(served.vault)
+        ((number, actor, label),) = read_journal(served.vault)
         assert (number, actor, label) == (closed["change"], "claude-code", "accepted diff")
         undone = await served.call("undo", id=number)
         assert undone["success"] is True
@@ -64,7 +64,7 @@ async def test_a_new_note_that_the_client_makes_can_be_undone(serving: Serving) 
         _, text = await answer(client, call)
         (served.vault / "New.md").write_text(text.rstrip("\n"), "utf-8")  # As the real client does.
         await page.end(decision)
-        ((number, _, _),) = journal(served.vault)
+        ((number, _, _),) = read_journal(served.vault)
         assert (await served.call("undo", id=number))["success"] is True
         assert not (served.vault / "New.md").exists()
 
@@ -78,7 +78,7 @@ async def test_an_acceptance_in_the_terminal_is_recorded_too(serving: Serving) -
         await answer(client, call)
         closed = await page.next("proposalClosed")
         assert closed["status"] == "accepted-in-terminal"
-        assert [row[1:] for row in journal(served.vault)] == [("claude-code", "accepted diff")]
+        assert [row[1:] for row in read_journal(served.vault)] == [("claude-code", "accepted diff")]
 
 
 async def test_the_server_brings_a_diff_onto_a_changed_note(serving: Serving) -> None:
@@ -99,7 +99,7 @@ async def test_the_server_brings_a_diff_onto_a_changed_note(serving: Serving) ->
             assert (await answer(client, call))[1] == text.replace("line 2\n", "LINE 2\n")
             (served.vault / "Hello.md").write_text(both, "utf-8")
             await page.end(decision)
-            assert [row[1:] for row in journal(served.vault)] == [
+            assert [row[1:] for row in read_journal(served.vault)] == [
                 ("claude-code", "accepted diff"),
                 ("another program", "changed while under review"),
             ]
@@ -134,7 +134,7 @@ async def test_line_ends_of_the_note_do_not_matter(serving: Serving) -> None:
             await answer(client, call)
             (served.vault / "Hello.md").write_bytes(b"one\r\ntwo\r\nthree\r\n")
             await asyncio.wait_for(page.end(decision), BOUND)
-            ((number, _, _),) = journal(served.vault)
+            ((number, _, _),) = read_journal(served.vault)
             await served.call("undo", id=number)
             assert (served.vault / "Hello.md").read_bytes() == b"one\r\ntwo\r\n"
 

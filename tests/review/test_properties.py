@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from support.review import Reviewed
-from support.scripts import scripts, word_of
+from support.scripts import draw_word, list_scripts
 from vaultbridge.engine.operations import Append, Write
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.markdown.edits.merge import list_changed_lines, merge_texts
@@ -21,8 +21,8 @@ EXAMPLES = 60
 
 
 def draw_text(rng: random.Random, end: str) -> list[str]:
-    names = sorted(scripts())
-    return [f"{word_of(rng.choice(names), rng)} {number}{end}" for number in range(rng.randrange(12))]
+    names = sorted(list_scripts())
+    return [f"{draw_word(rng.choice(names), rng)} {number}{end}" for number in range(rng.randrange(12))]
 
 
 def change(lines: list[str], rng: random.Random, who: str, end: str) -> list[str]:

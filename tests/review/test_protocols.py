@@ -18,8 +18,8 @@ from mcp.client.sse import sse_client
 from server.conftest import Served, Serving, make_environ
 from server.conftest import serving as serving
 from support.editor import Failed
-from support.process import environment
-from support.reviewer import claude_code, journal, person, read
+from support.process import make_process_environ
+from support.reviewer import claude_code, person, read, read_journal
 from support.waiting import BOUND
 
 pytestmark = [
@@ -30,9 +30,9 @@ HELLO = "# Hello\n\nsome text\n"
 ALL = '[tools]\nreview = "all"\n'
 
 
-def stdio(vault: Path, *options: str, **more: Any) -> Client:
+def start_stdio(vault: Path, *options: str, **more: Any) -> Client:
     """The official client with a `vaultbridge stdio` of its own."""
-    environ = {**environment(), **make_environ(vault.parent)}
+    environ = {**make_process_environ(), **make_environ(vault.parent)}
     args = ["-m", "vaultbridge", "stdio", str(vault), *options]
     parameters = StdioServerParameters(command=sys.executable, args=args, env=environ)
     return Client(parameters, **{"mode": "legacy", **more})
@@ -41,7 +41,7 @@ def stdio(vault: Path, *options: str, **more: Any) -> Client:
 def connect(served: Served, way: str, **more: Any) -> Client:
     """A client in one of the ways in which assistants connect."""
     if way == "stdio":
-        return stdio(served.vault, "--review", "all", **more)
+        return start_stdio(served.vault, "--review", "all", **more)
     if way == "sse":
         return Client(sse_client(f"{served.url}/sse"), mode="legacy", **more)
     return Client(f"{served.url}/mcp", mode="2026-07-28" if way == "stateless" else "legacy", **more)
@@ -50,7 +50,7 @@ def connect(served: Served, way: str, **more: Any) -> Client:
 WAYS = ["stdio", "mcp", "stateless", "sse"]
 
 
-def data_of(result: types.CallToolResult) -> dict[str, Any]:
+def read_data(result: types.CallToolResult) -> dict[str, Any]:
     assert not result.is_error, result.content
     (block,) = result.content
     assert isinstance(block, types.TextContent)
@@ -60,7 +60,7 @@ def data_of(result: types.CallToolResult) -> dict[str, Any]:
     return data
 
 
-def text_of(result: types.CallToolResult) -> str:
+def read_text(result: types.CallToolResult) -> str:
     return "\n".join(block.text for block in result.content if isinstance(block, types.TextContent))
 
 
@@ -83,13 +83,13 @@ async def test_an_edit_waits_until_a_person_accepts(serving: Serving, way: str) 
         assert read(served.vault) == HELLO
         assert not call.done()
         decided = await page.request("decide", id=shown["id"], hash=shown["hash"], action="accept")
-        answer = data_of(await asyncio.wait_for(call, BOUND))
+        answer = read_data(await asyncio.wait_for(call, BOUND))
         closed = await page.next("proposalClosed")
         assert (decided["outcome"], closed["status"], closed["by"]) == ("accepted", "accepted", "page")
         assert answer["path"] == "Hello.md"
         assert answer["change"] == decided["change"] == closed["change"]
         assert read(served.vault) == HELLO + "more\n"
-        ((number, actor, label),) = journal(served.vault)
+        ((number, actor, label),) = read_journal(served.vault)
         assert (number, label) == (answer["change"], "append")
         assert actor == shown["assistant"]
         undone = await page.request("undoProposal", id=shown["id"])
@@ -104,10 +104,10 @@ async def test_a_rejection_reaches_the_assistant_with_its_reason(serving: Servin
         await page.request("decide", id=shown["id"], action="reject", reason="Put it into the daily note.")
         result = await asyncio.wait_for(call, BOUND)
         assert result.is_error
-        assert "They say: Put it into the daily note." in text_of(result)
-        assert (read(served.vault), journal(served.vault)) == (HELLO, [])
+        assert "They say: Put it into the daily note." in read_text(result)
+        assert (read(served.vault), read_journal(served.vault)) == (HELLO, [])
         reported = await client.call_tool("obsidian_history", {"id": shown["id"]})
-        assert text_of(reported).startswith(f"{shown['id']}  rejected: rejected by a person (page)")
+        assert read_text(reported).startswith(f"{shown['id']}  rejected: rejected by a person (page)")
 
 
 async def test_a_person_edits_first_and_accepts_one_hunk(serving: Serving) -> None:
@@ -116,7 +116,7 @@ async def test_a_person_edits_first_and_accepts_one_hunk(serving: Serving) -> No
         shown = await page.next("proposalOpened")
         files = [{"path": "Hello.md", "text": HELLO + "mine\n"}]
         await page.request("decide", id=shown["id"], hash=shown["hash"], action="accept", files=files)
-        answer = data_of(await asyncio.wait_for(call, BOUND))
+        answer = read_data(await asyncio.wait_for(call, BOUND))
         assert "changed this before accepting" in answer["notices"][0]
         assert read(served.vault) == HELLO + "mine\n"
         (served.vault / "Hello.md").write_text("".join(f"line {n}\n" for n in range(20)), "utf-8")
@@ -129,7 +129,7 @@ async def test_a_person_edits_first_and_accepts_one_hunk(serving: Serving) -> No
         assert len(shown["files"][0]["hunks"]) == 2
         files = [{"path": "Hello.md", "hunks": [1]}]
         await page.request("decide", id=shown["id"], hash=shown["hash"], action="accept", files=files)
-        data_of(await asyncio.wait_for(batch, BOUND))
+        read_data(await asyncio.wait_for(batch, BOUND))
         assert "LINE 17" in read(served.vault)
         assert "LINE 2\n" not in read(served.vault)
 
@@ -156,7 +156,7 @@ async def test_a_change_meanwhile_is_merged_and_a_conflict_shown_again(serving: 
         seen = again["proposal"]["hash"]
         decided = await page.request("decide", id=shown["id"], hash=seen, action="accept", files=files)
         assert decided["outcome"] == "accepted"
-        data_of(await asyncio.wait_for(call, BOUND))
+        read_data(await asyncio.wait_for(call, BOUND))
         assert "both\n" in read(served.vault)
 
 
@@ -171,17 +171,17 @@ async def test_a_call_that_waited_long_enough_is_pending(serving: Serving, way: 
     async with serving(config) as served, person(served.vault) as page, connect(served, way) as client:
         if way == "stdio":
             (served.home / ".config" / "vaultbridge").mkdir(parents=True, exist_ok=True)
-        answer = data_of(await append(client, progress_callback=progress))
+        answer = read_data(await append(client, progress_callback=progress))
         assert answer["status"] == "pending"
         assert heard[0][1] == f"Waiting for a person to decide on {answer['id']}"
         reported = await client.call_tool("obsidian_history", {"id": answer["id"]})
-        assert text_of(reported).startswith(f"{answer['id']}  pending: waiting for a decision")
+        assert read_text(reported).startswith(f"{answer['id']}  pending: waiting for a decision")
         assert read(served.vault) == HELLO
         shown = await page.next("proposalOpened")
         decided = await page.request("decide", id=shown["id"], hash=shown["hash"], action="accept")
         reported = await client.call_tool("obsidian_history", {"id": answer["id"]})
         expected = f"{answer['id']}  accepted: accepted by a person (page) as change {decided['change']}"
-        assert text_of(reported).startswith(expected)
+        assert read_text(reported).startswith(expected)
         assert read(served.vault) == HELLO + "more\n"
 
 
@@ -211,10 +211,10 @@ async def test_a_client_with_elicitation_asks_its_user(
         assert "Hello.md (changed)" in message
         assert "+more" in message
         if content == {"apply": True}:
-            data_of(result)
+            read_data(result)
             assert read(served.vault) == HELLO + "more\n"
             reported = await client.call_tool("obsidian_history", {"id": "p1"})
-            assert "by a person (the client's dialog)" in text_of(reported)
+            assert "by a person (the client's dialog)" in read_text(reported)
         else:
             assert result.is_error
             assert read(served.vault) == HELLO
@@ -232,13 +232,13 @@ async def test_a_client_is_not_asked_while_the_page_is_open(serving: Serving) ->
         call = append(client)
         shown = await page.next("proposalOpened")
         await page.request("decide", id=shown["id"], hash=shown["hash"], action="accept")
-        data_of(await asyncio.wait_for(call, BOUND))
+        read_data(await asyncio.wait_for(call, BOUND))
 
 
 @pytest.mark.parametrize("way", ["stdio", "mcp"])
 async def test_with_nobody_to_ask_the_answer_comes_at_once(serving: Serving, way: str) -> None:
     async with serving(ALL) as served, connect(served, way) as client:
-        answer = data_of(await asyncio.wait_for(append(client), BOUND))
+        answer = read_data(await asyncio.wait_for(append(client), BOUND))
         assert answer["status"] == "pending"
         assert "Nobody can be asked right now" in answer["message"]
         assert "`vaultbridge diffs`" in answer["message"]
@@ -271,9 +271,9 @@ async def test_a_token_has_a_policy_of_its_own(serving: Serving) -> None:
 
 
 async def test_the_page_sets_the_policy_for_every_process(serving: Serving) -> None:
-    async with serving() as served, person(served.vault) as page, stdio(served.vault) as client:
+    async with serving() as served, person(served.vault) as page, start_stdio(served.vault) as client:
         assert (await page.request("review"))["review"] == "off"
-        data_of(await append(client, "free"))
+        read_data(await append(client, "free"))
         state = await page.request("setReview", review="all")
         assert (state["review"], state["set"], state["configured"]) == ("all", "all", "off")
         assert (await page.next("reviewChanged"))["review"] == "all"
@@ -282,7 +282,7 @@ async def test_the_page_sets_the_policy_for_every_process(serving: Serving) -> N
         await page.request("decide", id=shown["id"], action="reject")
         assert (await asyncio.wait_for(call, BOUND)).is_error
         assert (await page.request("setReview", review=None))["review"] == "off"
-        data_of(await append(client, "free again"))
+        read_data(await append(client, "free again"))
         with pytest.raises(Failed, match="off, destructive, all"):
             await page.request("setReview", review="some")
 
@@ -291,7 +291,7 @@ async def test_a_denied_note_appears_in_no_proposal(serving: Serving) -> None:
     """Of an assistant that may see it; the person's editor may not."""
     async with serving(f'{ALL}[scope]\ndeny = ["Private/"]\n') as served:
         (served.home / ".config" / "vaultbridge" / "config.toml").unlink()
-        async with stdio(served.vault, "--review", "all") as client, person(served.vault) as page:
+        async with start_stdio(served.vault, "--review", "all") as client, person(served.vault) as page:
             arguments = {"name": "Diary", "op": "append", "content": "x"}
             call = asyncio.ensure_future(client.call_tool("obsidian_edit_note", arguments))
             open_call = append(client)
@@ -376,8 +376,8 @@ async def test_a_terminal_decides_without_a_running_server(tmp_path: Path) -> No
     args = ["-m", "vaultbridge", "stdio", str(vault), "--review", "all"]
     parameters = StdioServerParameters(command=sys.executable, args=args, env=dict(machine.environ))
     async with Client(parameters, mode="legacy") as client:
-        first = data_of(await append(client))["id"]
-        second = data_of(await append(client, "again"))["id"]
+        first = read_data(await append(client))["id"]
+        second = read_data(await append(client, "again"))["id"]
         assert (await machine.command("diffs", vault))[1] == (
             f"{first}  Hello.md  (mcp: append)\n{second}  Hello.md  (mcp: append)\n"
         )
@@ -388,7 +388,7 @@ async def test_a_terminal_decides_without_a_running_server(tmp_path: Path) -> No
         assert read(vault) == HELLO + "more\n"
         await machine.command("diffs", vault, second, "--reject", "--reason", "Once is enough.")
         reported = await client.call_tool("obsidian_history", {"id": second})
-        assert "rejected by a person (terminal): Once is enough." in text_of(reported)
+        assert "rejected by a person (terminal): Once is enough." in read_text(reported)
         code, _, err = await machine.command("diffs", vault, second, "--accept")
         assert code == 1
         assert f"{second} is no longer waiting: rejected" in err
@@ -441,10 +441,10 @@ async def test_the_configuration_decides_for_a_vault_and_is_followed(serving: Se
         served.configure(before.replace("[[vaults]]\n", '[[vaults]]\nreview = "all"\n'))
         await served.until(waits)
         served.configure(before)
-        await served.until(lambda: _not(waits))
+        await served.until(lambda: _negate(waits))
 
 
-async def _not(holds: Callable[[], Awaitable[bool]]) -> bool:
+async def _negate(holds: Callable[[], Awaitable[bool]]) -> bool:
     return not await holds()
 
 
@@ -461,14 +461,14 @@ async def test_three_assistants_and_one_person(serving: Serving) -> None:
         shown = await page.next("proposalOpened")
         assert shown["assistant"] == "desktop"
         await page.request("decide", id=shown["id"], hash=shown["hash"], action="accept")
-        data_of(await asyncio.wait_for(first, BOUND))
+        read_data(await asyncio.wait_for(first, BOUND))
         arguments = {"name": "New", "content": "by cursor\n"}
         second = asyncio.ensure_future(cursor.call_tool("obsidian_create_note", arguments))
         shown = await page.next("proposalOpened")
         assert shown["assistant"] == "cursor"
         files = [{"path": "New.md", "text": "by cursor and me\n"}]
         await page.request("decide", id=shown["id"], hash=shown["hash"], action="accept", files=files)
-        data_of(await asyncio.wait_for(second, BOUND))
+        read_data(await asyncio.wait_for(second, BOUND))
         note = str(served.vault / "Hello.md")
         third = await claude.begin(
             "tools/call",
@@ -486,8 +486,8 @@ async def test_three_assistants_and_one_person(serving: Serving) -> None:
         assert (await claude.end(third))["content"][0]["text"] == "DIFF_REJECTED"
         assert read(served.vault) == HELLO + "by desktop\n"
         assert read(served.vault, "New.md") == "by cursor and me\n"
-        assert [actor for _, actor, _ in journal(served.vault)] == ["cursor", "desktop"]
-        for number, _, _ in journal(served.vault):
+        assert [actor for _, actor, _ in read_journal(served.vault)] == ["cursor", "desktop"]
+        for number, _, _ in read_journal(served.vault):
             assert not (await desktop.call_tool("obsidian_undo", {"id": number})).is_error
         assert read(served.vault) == HELLO
         assert not (served.vault / "New.md").exists()

@@ -21,7 +21,7 @@ async def _ping(call: Call) -> dict[str, str]:
     return {}
 
 
-def _dialect(name: str, **options: object) -> object:
+def _make_dialect(name: str, **options: object) -> object:
     def make(peer: Peer) -> Dialect:
         return MethodTable({"ping": _ping})
 
@@ -30,7 +30,7 @@ def _dialect(name: str, **options: object) -> object:
 
 async def main(vault: Path, cache: Path, home: Path) -> None:
     presence = Presence.claim(cache, [vault], environ={}, home=home, port=0)
-    server = BridgeSockets(presence.token, _dialect, _dialect)  # type: ignore[arg-type]
+    server = BridgeSockets(presence.token, _make_dialect, _make_dialect)  # type: ignore[arg-type]
     app = web.Application()
     server.add_routes(app)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from server.conftest import Serving
-from support.process import ROOT, environment
-from support.vault import VaultProcess, isolated_environ, small_vault
+from support.process import ROOT, make_process_environ
+from support.vault import VaultProcess, make_isolated_environ, make_small_vault
 
 OUTSIDE = "/tmp/vaultbridge-no-such-folder"
 
 
-def outside_calls(place: str) -> list[tuple[str, dict[str, Any]]]:
+def list_outside_calls(place: str) -> list[tuple[str, dict[str, Any]]]:
     return [
         ("create_note", {"name": f"{place}/x.md", "content": "x"}),
         ("create_note", {"path": f"{place}/x.md", "content": "x"}),
@@ -30,8 +30,8 @@ def outside_calls(place: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 async def test_over_stdio_a_path_goes_to_the_vault_that_holds_it_or_nowhere(tmp_path: Path) -> None:
-    one = small_vault(tmp_path, {"Hello.md": "one"}, "One")
-    two = small_vault(tmp_path, {"Sub/There.md": "two"}, "Two")
+    one = make_small_vault(tmp_path, {"Hello.md": "one"}, "One")
+    two = make_small_vault(tmp_path, {"Sub/There.md": "two"}, "Two")
     async with VaultProcess(tmp_path, str(one), str(two)) as process:
         await process.begin()
 
@@ -46,7 +46,7 @@ async def test_over_stdio_a_path_goes_to_the_vault_that_holds_it_or_nowhere(tmp_
         assert "in the vault Two, not in One" in wrong
         both = [{"op": "append", "name": f"{v}/{n}", "content": "x"} for v, n in ((one, "Hello"), (two, "y"))]
         assert "several vaults" in await call_text("batch", {"operations": both})
-        for tool, arguments in outside_calls(OUTSIDE):
+        for tool, arguments in list_outside_calls(OUTSIDE):
             answer = await call_text(tool, {**arguments, "vault": "One"})
             assert "outside the vault" in answer, (tool, arguments, answer)
     assert sorted(p.name for p in one.rglob("*") if p.is_file()) == ["Hello.md"]
@@ -58,15 +58,15 @@ async def test_over_http_a_path_outside_is_refused(serving: Serving) -> None:
         other = served.listening.vaults[1].folder
         made = await served.call("create_note", name=f"{other}/In Other.md", content="x")
         assert made["success"] and (other / "In Other.md").exists()
-        for tool, arguments in outside_calls(OUTSIDE):
+        for tool, arguments in list_outside_calls(OUTSIDE):
             answer = await served.call(tool, vault="Notes", **arguments)
             assert not answer["success"] and "outside the vault" in str(answer), (tool, arguments, answer)
         assert not (served.vault / "tmp").exists() and not (other / "tmp").exists()
 
 
 def test_on_the_command_line_absolute_paths_are_understood(tmp_path: Path) -> None:
-    vault = small_vault(tmp_path, {"Hello.md": "[[Other]]", "Sub/Other.md": "other"})
-    env = {**environment(), **isolated_environ(tmp_path)}
+    vault = make_small_vault(tmp_path, {"Hello.md": "[[Other]]", "Sub/Other.md": "other"})
+    env = {**make_process_environ(), **make_isolated_environ(tmp_path)}
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "vaultbridge", *words]

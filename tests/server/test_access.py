@@ -15,9 +15,9 @@ import msgspec
 import pytest
 
 from server.conftest import Served, Serving, build_index, make_vault
-from support.http import BOTH, events
+from support.http import BOTH, read_events
 from support.waiting import BOUND
-from support.wire import MODERN, modern_meta
+from support.wire import MODERN, make_meta
 from vaultbridge.server.tokens import FILE_NAME, AccessToken
 
 MCP = {"Accept": BOTH, "Content-Type": "application/json"}
@@ -30,11 +30,11 @@ def vault(tmp_path: Path) -> None:
     build_index(tmp_path / "Notes")
 
 
-def bearer(secret: str) -> dict[str, str]:
+def make_bearer(secret: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {secret}"}
 
 
-async def initialized(served: Served, **headers: str) -> dict[str, str]:
+async def initialize(served: Served, **headers: str) -> dict[str, str]:
     """The headers of a new session."""
     me = {"name": "t", "version": "1"}
     params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": me}
@@ -60,10 +60,10 @@ async def streams(
     served: Served, session: dict[str, str], secret: str
 ) -> AsyncIterator[list[aiohttp.ClientResponse]]:
     """The three streams that one token may have open."""
-    params = {"_meta": modern_meta(), "notifications": {"resourceSubscriptions": [HELLO]}}
+    params = {"_meta": make_meta(), "notifications": {"resourceSubscriptions": [HELLO]}}
     listen = {"jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": params}
     named = {"MCP-Protocol-Version": MODERN, "Mcp-Method": "subscriptions/listen"}
-    headers = {**MCP, **bearer(secret)}
+    headers = {**MCP, **make_bearer(secret)}
     forever = aiohttp.ClientTimeout(None)
     async with (
         served.http.get(f"{served.url}/mcp", headers=session, timeout=forever) as get,
@@ -74,11 +74,11 @@ async def streams(
     ):
         for response in (get, sse, listening):
             assert response.status == 200
-        await anext(events(listening))
+        await anext(read_events(listening))
         yield [get, sse, listening]
 
 
-def rewritten(served: Served, **changes: Any) -> None:
+def rewrite_tokens(served: Served, **changes: Any) -> None:
     """The list of tokens as somebody changed it by hand."""
     file = served.config_file.parent / FILE_NAME
     tokens = msgspec.json.decode(file.read_bytes(), type=list[AccessToken])
@@ -94,8 +94,8 @@ async def test_what_a_token_opened_ends_with_it(serving: Serving, limits: dict[s
     async with serving() as served:
         _, secret = served.tokens.make("phone", **limits)
         _, other = served.tokens.make("laptop")
-        session = await initialized(served, **bearer(secret))
-        staying = await initialized(served)
+        session = await initialize(served, **make_bearer(secret))
+        staying = await initialize(served)
         assert (await ask(served, session, "resources/subscribe", uri=HELLO))[0] == 200
         async with (
             served.http.get(f"{served.url}/mcp", headers=staying) as stays,
@@ -105,41 +105,41 @@ async def test_what_a_token_opened_ends_with_it(serving: Serving, limits: dict[s
             if how == "revoked":
                 served.tokens.revoke("phone")
             elif how == "expired":
-                rewritten(served, expires=time.time() - 1)
+                rewrite_tokens(served, expires=time.time() - 1)
             elif how == "scoped anew":
-                rewritten(served, deny=("Hello.md",))
+                rewrite_tokens(served, deny=("Hello.md",))
             else:
                 (served.config_file.parent / FILE_NAME).write_text("{")
             for stream in opened:
                 assert [
                     event.message["method"]
-                    async for event in events(stream)
+                    async for event in read_events(stream)
                     if event.name == "message" and "method" in event.message
                 ] == []
             # Who came without a token is not touched.
             assert (await ask(served, staying, "resources/subscribe", uri=HELLO))[0] == 200
             (served.vault / "Hello.md").write_text("changed")
-            assert (await anext(events(stays))).message["method"] == "notifications/resources/updated"
+            assert (await anext(read_events(stays))).message["method"] == "notifications/resources/updated"
         status, answer = await ask(served, session, "ping")
         assert status == {"revoked": 401, "expired": 401, "scoped anew": 404}.get(how, 503)
         if how == "scoped anew":
-            again = await initialized(served, **bearer(secret))
+            again = await initialize(served, **make_bearer(secret))
             status, answer = await ask(served, again, "resources/read", uri=HELLO)
             assert "error" in answer
         elif how == "revoked":
-            assert (await ask(served, {**MCP, **bearer(other)}, "ping"))[0] == 400, "without a session"
+            assert (await ask(served, {**MCP, **make_bearer(other)}, "ping"))[0] == 400, "without a session"
 
 
 async def test_a_session_without_a_token_ends_when_tokens_become_required(serving: Serving) -> None:
     async with serving() as served:
-        session = await initialized(served)
+        session = await initialize(served)
         written = served.config_file.read_text()
         async with (
             asyncio.timeout(BOUND),
             served.http.get(f"{served.url}/mcp", headers=session) as stream,
         ):
             served.configure(written + "[tokens]\nrequired = true\n")
-            assert [event async for event in events(stream)] == []
+            assert [event async for event in read_events(stream)] == []
         assert (await ask(served, session, "ping"))[0] == 401
 
 
@@ -147,7 +147,7 @@ async def test_the_owners_token_opens_mcp_to_a_page_too(serving: Serving) -> Non
     async with serving() as served:
         own = json.loads(next(served.home.glob(".claude/ide/*.lock")).read_text())["authToken"]
         page = {"Origin": "http://localhost:5173"}
-        session = await initialized(served, **bearer(own), **page)
+        session = await initialize(served, **make_bearer(own), **page)
         assert (await ask(served, session, "ping"))[0] == 200
         # Another principal than a local program, which knows no token.
         bare = {name: value for name, value in session.items() if name not in ("Authorization", "Origin")}
@@ -157,7 +157,7 @@ async def test_the_owners_token_opens_mcp_to_a_page_too(serving: Serving) -> Non
 async def test_a_page_of_this_very_server_needs_no_token_and_other_pages_do(serving: Serving) -> None:
     async with serving() as served:
         own = {"Origin": served.url}
-        session = await initialized(served, **own)
+        session = await initialize(served, **own)
         assert (await ask(served, session, "ping"))[0] == 200
         port = served.url.rpartition(":")[2]
         for page in (
@@ -184,5 +184,5 @@ async def test_a_damaged_list_of_tokens_lets_nobody_in(serving: Serving) -> None
         _, secret = served.tokens.make("phone")
         (served.config_file.parent / FILE_NAME).write_text("[")
         for path in ("/bridge/v1/tools", "/mcp", "/sse"):
-            assert await served.status(path, **bearer(secret)) == 503
+            assert await served.status(path, **make_bearer(secret)) == 503
         assert await served.status() == 200

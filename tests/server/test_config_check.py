@@ -12,7 +12,7 @@ from vaultbridge.errors import InvalidArgument
 from vaultbridge.server.config.check import check_config, find_key_lines, find_line, list_keys
 
 
-def fault(text: str) -> InvalidArgument:
+def catch_fault(text: str) -> InvalidArgument:
     with pytest.raises(InvalidArgument) as caught:
         check_config(text.encode(), "config.toml")
     return caught.value
@@ -70,7 +70,7 @@ def fault(text: str) -> InvalidArgument:
     ],
 )
 def test_a_fault_names_its_key_and_line(text: str, line: int, key: str, says: str) -> None:
-    error = fault(text)
+    error = catch_fault(text)
     assert str(error).startswith(f"config.toml, line {line}: ")
     assert says in str(error)
     assert error.details["line"] == line
@@ -79,7 +79,7 @@ def test_a_fault_names_its_key_and_line(text: str, line: int, key: str, says: st
 
 @pytest.mark.parametrize("text", ["a = " + "[" * 100_000, "a = " + "9" * 5_000])
 def test_a_file_that_the_toml_parser_fails_on_is_reported(text: str) -> None:
-    assert str(fault(text)).startswith("config.toml cannot be read: ")
+    assert str(catch_fault(text)).startswith("config.toml cannot be read: ")
 
 
 def test_bytes_that_are_no_text_have_a_line_too() -> None:

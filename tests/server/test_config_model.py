@@ -91,7 +91,7 @@ level = "info"
 """
 
 
-def keys() -> Iterator[str]:
+def list_keys() -> Iterator[str]:
     for section in fields(Config):
         table: Any = VaultConfig if section.name == "vaults" else section.type
         for field in fields(table):
@@ -119,7 +119,7 @@ def test_every_key_can_be_written(tmp_path: Path) -> None:
     assert config.server.hosts == ("vault.home.arpa",)
     assert config.limits.call_seconds == 30.0
     named = {line.partition(" ")[0] for line in EVERYTHING.splitlines() if " = " in line}
-    assert named == {key.partition(".")[2] for key in keys()}
+    assert named == {key.partition(".")[2] for key in list_keys()}
 
 
 def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
@@ -216,16 +216,16 @@ def test_every_key_is_documented_with_whether_it_is_live() -> None:
     rows = {
         line.split("|")[1].strip().strip("`"): line for line in text.splitlines() if line.startswith("| `")
     }
-    missing = [key for key in keys() if key not in rows]
+    missing = [key for key in list_keys() if key not in rows]
     assert not missing, missing
-    wrong = [key for key in keys() if ("live" in rows[key].split("|")[3]) != (key in LIVE)]
+    wrong = [key for key in list_keys() if ("live" in rows[key].split("|")[3]) != (key in LIVE)]
     assert not wrong, wrong
-    unknown = [key for key in rows if "." in key and key not in set(keys())]
+    unknown = [key for key in rows if "." in key and key not in set(list_keys())]
     assert not unknown, unknown
 
 
 def test_every_live_setting_is_a_key() -> None:
-    assert set(keys()) >= LIVE
+    assert set(list_keys()) >= LIVE
 
 
 def test_the_documents_example_is_a_good_configuration(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from server.conftest import Served, Serving
 from server.test_serve import INITIALIZE, MCP
-from support.raw_websocket import TEXT, RawClient, connect, deflated, frame
+from support.raw_websocket import TEXT, RawClient, connect, deflate_payload, make_frame
 from support.waiting import BOUND
 from vaultbridge.protocols.editor.socket import EDITOR_CONNECTIONS
 from vaultbridge.protocols.mcp.http.sessions import MAX_SESSIONS
@@ -22,17 +22,19 @@ BOMB = zlib.compress(bytes(64 * 1024 * 1024), level=9, wbits=31)
 """64 MiB of nothing in 64 kB of gzip."""
 
 
-def token_of(served: Served) -> str:
+def read_token(served: Served) -> str:
     lock = served.home / ".claude" / "ide" / f"{served.listening.port}.lock"
     token: str = json.loads(lock.read_text())["authToken"]
     return token
 
 
-def message(id_: int, method: str, **params: Any) -> bytes:
-    return frame(TEXT, json.dumps({"jsonrpc": "2.0", "id": id_, "method": method, "params": params}).encode())
+def make_message(id_: int, method: str, **params: Any) -> bytes:
+    return make_frame(
+        TEXT, json.dumps({"jsonrpc": "2.0", "id": id_, "method": method, "params": params}).encode()
+    )
 
 
-async def raw(port: int, sent: bytes) -> bytes:
+async def send_raw(port: int, sent: bytes) -> bytes:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         writer.write(sent)
@@ -41,11 +43,11 @@ async def raw(port: int, sent: bytes) -> bytes:
         writer.close()
 
 
-async def editor_says(served: Served, token: str) -> RawClient:
+async def connect_editor(served: Served, token: str) -> RawClient:
     """An editor that shows its token in the first message."""
     client = await connect(served.listening.port, "/editor")
     assert client.status == 101
-    await client.send(message(1, "hello", app="test", token=token, abilities={}))
+    await client.send(make_message(1, "hello", app="test", token=token, abilities={}))
     assert b'"result"' in (await client.receive()).payload
     return client
 
@@ -61,7 +63,7 @@ async def test_a_compressed_body_is_refused_and_never_inflated(
         f"Connection: close\r\nContent-Length: {len(BOMB)}\r\n\r\n"
     )
     async with serving() as served:
-        answer = await raw(served.listening.port, head.encode() + BOMB)
+        answer = await send_raw(served.listening.port, head.encode() + BOMB)
         # There is no such session at /messages, which is said before a body is looked at.
         assert answer.split()[1] in ((b"404",) if "messages" in path else (b"415",))
         assert b"application/json" in answer
@@ -84,7 +86,7 @@ async def test_every_door_reads_the_host_in_the_same_strict_way(serving: Serving
         "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
     )
     async with serving() as served:
-        port, token = served.listening.port, token_of(served)
+        port, token = served.listening.port, read_token(served)
         addresses = {
             "GET /": "",
             "GET /page/app.js": "",
@@ -111,10 +113,10 @@ async def test_every_door_reads_the_host_in_the_same_strict_way(serving: Serving
 async def test_silent_sockets_do_not_keep_an_editor_out(serving: Serving) -> None:
     async with serving() as served:
         silent = [await connect(served.listening.port, "/editor") for _ in range(EDITOR_CONNECTIONS + 8)]
-        editor = await editor_says(served, token_of(served))
+        editor = await connect_editor(served, read_token(served))
         # And one that has shown its token stays, however many come after it.
         silent += [await connect(served.listening.port, "/editor") for _ in range(EDITOR_CONNECTIONS + 8)]
-        await editor.send(message(2, "ping"))
+        await editor.send(make_message(2, "ping"))
         assert b'"id":2' in (await editor.receive()).payload
         for client in (*silent, editor):
             await client.close()
@@ -128,7 +130,7 @@ async def test_of_silent_sockets_only_a_few_are_open_at_once(serving: Serving) -
             assert await client.ended() == b""
         # The others are still open: each may send its token.
         for client in silent[3:]:
-            await client.send(message(1, "ping"))
+            await client.send(make_message(1, "ping"))
             assert b"send hello first" in (await client.receive()).payload
         for client in silent:
             await client.close()
@@ -140,15 +142,15 @@ async def test_a_client_without_a_token_may_neither_compress_nor_send_much(servi
         port = served.listening.port
         client = await connect(port, "/editor", **deflate)
         assert "sec-websocket-extensions" not in client.headers
-        await client.send(frame(TEXT, deflated(bytes(1000)), rsv=4))
+        await client.send(make_frame(TEXT, deflate_payload(bytes(1000)), rsv=4))
         assert await client.receive_close() == 1002
         await client.close()
         client = await connect(port, "/editor")
-        await client.send(frame(TEXT, b" " * (UNAUTHENTICATED_BYTES + 1)))
+        await client.send(make_frame(TEXT, b" " * (UNAUTHENTICATED_BYTES + 1)))
         assert await client.receive_close() == 1009
         await client.close()
-        editor = await editor_says(served, token_of(served))
-        await editor.send(message(2, "ping", padding="x" * 4 * UNAUTHENTICATED_BYTES))
+        editor = await connect_editor(served, read_token(served))
+        await editor.send(make_message(2, "ping", padding="x" * 4 * UNAUTHENTICATED_BYTES))
         assert b'"id":2' in (await editor.receive()).payload
         await editor.close()
 
@@ -158,8 +160,8 @@ async def test_a_socket_that_sends_only_garbage_gets_an_error_and_is_closed(
     serving: Serving, garbage: bytes
 ) -> None:
     async with serving() as served:
-        client = await connect(served.listening.port, "/", X_Claude_Code_Ide_Authorization=token_of(served))
-        await client.send(frame(TEXT, garbage) * (2 * BAD_MESSAGES))
+        client = await connect(served.listening.port, "/", X_Claude_Code_Ide_Authorization=read_token(served))
+        await client.send(make_frame(TEXT, garbage) * (2 * BAD_MESSAGES))
         found = 0
         while (got := await client.receive()).opcode == TEXT:
             found += b'"error"' in got.payload

@@ -43,7 +43,7 @@ async def server(tmp_path: Path, vault: Path) -> AsyncIterator[Served]:
         yield server
 
 
-def absolute(vault: Path, note: str = "") -> str:
+def make_absolute(vault: Path, note: str = "") -> str:
     return os.path.realpath(vault / note)
 
 
@@ -70,7 +70,7 @@ async def test_port_token_and_lock_survive_a_crash_and_the_client_comes_back(
     assert (server.port, server.token) == (port, token)
     assert server.locks[f"{port}.lock"] == {
         "pid": server.pid,
-        "workspaceFolders": [absolute(vault)],
+        "workspaceFolders": [make_absolute(vault)],
         "ideName": "Obsidian",
         "transport": "ws",
         "runningInWindows": False,
@@ -139,7 +139,7 @@ async def test_the_name_in_the_ide_list_is_the_persons_choice(tmp_path: Path, va
         assert server.locks[f"{server.port}.lock"]["ideName"] == "Zettelkasten"
 
 
-async def at_home(client: Client, folder: Path) -> None:
+async def answer_roots(client: Client, folder: Path) -> None:
     """Answer the bridge's question where the client runs, as Claude Code does."""
     id_, _ = await client.next_request("roots/list")
     roots = [{"uri": folder.as_uri(), "name": folder.name}]
@@ -156,12 +156,12 @@ async def test_of_several_vaults_each_client_is_served_the_one_it_runs_in(
     capabilities = {"roots": {}}
     async with served(tmp_path / "home", vault, second) as server, AsyncExitStack() as clients:
         lock = server.locks[f"{server.port}.lock"]
-        assert lock["workspaceFolders"] == [absolute(vault), str(second)]
+        assert lock["workspaceFolders"] == [make_absolute(vault), str(second)]
         # Each answers before the next one comes: the bridge does not wait long for it.
         one = await clients.enter_async_context(server.client(capabilities=capabilities))
-        await at_home(one, vault)
+        await answer_roots(one, vault)
         two = await clients.enter_async_context(server.client(capabilities=capabilities))
-        await at_home(two, second / "Sub")
+        await answer_roots(two, second / "Sub")
         silent = await clients.enter_async_context(server.client())
         await silent.request("ping")
         seen = await server.answer("select", second, "Other:1")
@@ -172,10 +172,10 @@ async def test_of_several_vaults_each_client_is_served_the_one_it_runs_in(
         assert (await server.answer("mention", vault, "Plain"))["assistants"] == 2
         for client in (one, silent):
             # Who does not say where it runs is at the first vault.
-            assert (await client.next("at_mentioned"))["filePath"] == absolute(vault, "Plain.md")
+            assert (await client.next("at_mentioned"))["filePath"] == make_absolute(vault, "Plain.md")
             assert await client.request("getCurrentFile") is None
             assert (await client.request("getWorkspaceInfo"))["name"] == "Mein Tresor é"
-        assert not [m for m in await quiet(two) if m.get("method") == "at_mentioned"]
+        assert not [m for m in await take_messages(two) if m.get("method") == "at_mentioned"]
         _, out, _ = await server.command("status", "--json")
         shown = {bridge["vault"]: bridge for bridge in map(json.loads, out.splitlines())}
         assert {name: len(bridge["clients"]) for name, bridge in shown.items()} == {
@@ -318,14 +318,14 @@ async def test_the_methods_of_both_seeds_answer_from_the_vault(server: Served, v
         for path in (
             "My Folder/Käse Note.md",
             "/My Folder/Käse Note.md",
-            absolute(vault, "My Folder/Käse Note.md"),
+            make_absolute(vault, "My Folder/Käse Note.md"),
         ):
             assert await client.request("files/read", path=path) == text
             assert await client.request("readFile", path=path) == text
         info = await client.request("getWorkspaceInfo")
         assert info == {
             "name": "Mein Tresor é",
-            "path": absolute(vault),
+            "path": make_absolute(vault),
             "fileCount": 4,
             "type": "obsidian-vault",
         }
@@ -378,13 +378,13 @@ async def test_diagnostics_have_exact_places(server: Served, vault: Path) -> Non
     async with server.client() as client:
         # Counting waits for the first index; diagnostics never wait, and call no link broken before.
         await client.request("getWorkspaceInfo")
-        uri = "file://" + absolute(vault, "Plain.md")
+        uri = "file://" + make_absolute(vault, "Plain.md")
         [answer] = await client.tool("getDiagnostics", uri=uri)
         [entry] = json.loads(answer)
         [broken] = entry["diagnostics"]
         assert (entry["uri"], broken["code"]) == (uri, "broken-link")
         assert broken["range"] == {"start": {"line": 1, "character": 4}, "end": {"line": 1, "character": 15}}
-        [answer] = await client.tool("getDiagnostics", uri="file://" + absolute(vault, "Broken.md"))
+        [answer] = await client.tool("getDiagnostics", uri="file://" + make_absolute(vault, "Broken.md"))
         codes = {found["code"] for found in json.loads(answer)[0]["diagnostics"]}
         assert codes >= {"bad-yaml", "duplicate-block-id"}
         [whole] = await client.tool("getDiagnostics")
@@ -394,7 +394,7 @@ async def test_diagnostics_have_exact_places(server: Served, vault: Path) -> Non
 # what leaves, and what does not
 
 
-async def quiet(client: Client) -> list[dict[str, Any]]:
+async def take_messages(client: Client) -> list[dict[str, Any]]:
     """Everything that has been sent to the client up to now: an answer marks the place."""
     await client.request("ping")
     return [client.came.get_nowait() for _ in range(client.came.qsize())]
@@ -403,7 +403,7 @@ async def quiet(client: Client) -> list[dict[str, Any]]:
 async def test_nothing_of_a_private_note_leaves(server: Served, vault: Path) -> None:
     async with server.client() as client, server.editor() as editor:
         await editor.request("focus", path="Plain.md")
-        assert (await client.next("selection_changed"))["filePath"] == absolute(vault, "Plain.md")
+        assert (await client.next("selection_changed"))["filePath"] == make_absolute(vault, "Plain.md")
         selection = {
             "start": {"line": 0, "character": 0},
             "end": {"line": 0, "character": 10},
@@ -416,7 +416,7 @@ async def test_nothing_of_a_private_note_leaves(server: Served, vault: Path) -> 
         assert (cleared["filePath"], cleared["text"], cleared["fileUrl"]) == ("", "", "")
         assert await client.request("getCurrentFile") is None
         assert await client.request("getOpenFiles") == ["Plain.md"]
-        place = absolute(vault, "Private/Diary.md")
+        place = make_absolute(vault, "Private/Diary.md")
         for tool, arguments in (
             ("getCurrentSelection", {}),
             ("getOpenEditors", {}),
@@ -425,7 +425,7 @@ async def test_nothing_of_a_private_note_leaves(server: Served, vault: Path) -> 
             assert "iary" not in "".join(await client.tool(tool, **arguments)).replace(place, "")
         with pytest.raises(Failed):
             await editor.request("mention", note="Private/Diary.md")
-        assert not [message for message in await quiet(client) if "iary" in json.dumps(message)]
+        assert not [message for message in await take_messages(client) if "iary" in json.dumps(message)]
     assert "iary" not in json.dumps(await server.answer("status"))
 
 
@@ -445,17 +445,19 @@ async def test_the_switch_and_a_folder_made_private_take_effect_at_once(tmp_path
         server.editor() as editor,
     ):
         await editor.request("focus", path="Private/Diary.md")
-        assert (await client.next("selection_changed"))["filePath"] == absolute(vault, "Private/Diary.md")
+        assert (await client.next("selection_changed"))["filePath"] == make_absolute(
+            vault, "Private/Diary.md"
+        )
         configure('[scope]\ndeny = ["Private/"]\n')
         assert (await client.next("selection_changed"))["filePath"] == ""
         await editor.request("focus", path="Plain.md")
-        assert (await client.next("selection_changed"))["filePath"] == absolute(vault, "Plain.md")
+        assert (await client.next("selection_changed"))["filePath"] == make_absolute(vault, "Plain.md")
         configure('[scope]\ndeny = ["Private/"]\n[privacy]\nshare_selection = false\n')
         assert (await client.next("selection_changed"))["filePath"] == ""
         await editor.request("focus", path="Links.md")
         assert await client.request("getCurrentFile") is None
         configure("")
-        assert (await client.next("selection_changed"))["filePath"] == absolute(vault, "Links.md")
+        assert (await client.next("selection_changed"))["filePath"] == make_absolute(vault, "Links.md")
 
 
 async def test_obsidians_own_tabs_are_followed_while_it_runs(server: Served, vault: Path) -> None:
@@ -480,9 +482,9 @@ async def test_obsidians_own_tabs_are_followed_while_it_runs(server: Served, vau
         opened("Plain.md")
         # The app's single-instance lock, held by a process that lives: this one.
         (app / "SingletonLock").symlink_to(f"{socket.gethostname()}-{os.getpid()}")
-        assert (await client.next("selection_changed"))["filePath"] == absolute(vault, "Plain.md")
+        assert (await client.next("selection_changed"))["filePath"] == make_absolute(vault, "Plain.md")
         opened("Links.md")
-        assert (await client.next("selection_changed"))["filePath"] == absolute(vault, "Links.md")
+        assert (await client.next("selection_changed"))["filePath"] == make_absolute(vault, "Links.md")
         (vault / "Links.md").unlink()
         assert (await client.next("selection_changed"))["filePath"] == ""
 

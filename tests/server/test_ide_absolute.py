@@ -14,7 +14,7 @@ from support.serve import Served, served
 from support.waiting import BOUND
 
 
-def tree(folder: Path) -> set[str]:
+def list_tree(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if ".obsidian" not in path.parts}
 
 
@@ -42,7 +42,7 @@ async def test_a_path_in_the_second_vault_is_read_and_written_there(
     client: Client, vaults: tuple[Path, Path], tmp_path: Path
 ) -> None:
     first, second = vaults
-    before = tree(first)
+    before = list_tree(first)
     (tmp_path / "link").symlink_to(second)
     assert await client.request("readFile", path=str(second / "Note.md")) == "in Second é\n"
     for way in (second, tmp_path / "link"):
@@ -50,13 +50,13 @@ async def test_a_path_in_the_second_vault_is_read_and_written_there(
         answer = await client.request("writeFile", path=path, content=way.name)
         assert answer == {"success": True, "path": f"New/{way.name}.txt"}
         assert (second / "New" / f"{way.name}.txt").read_text() == way.name
-    assert tree(first) == before
+    assert list_tree(first) == before
 
 
 async def test_a_path_outside_every_vault_is_refused_and_nothing_is_made(
     client: Client, vaults: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    before = [tree(folder) for folder in vaults]
+    before = [list_tree(folder) for folder in vaults]
     outside = (str(tmp_path / "Elsewhere" / "x.md"), str(tmp_path) + "/Firstling/x.md", "/etc/motd", "~/x.md")
     for path in outside:
         with pytest.raises(Failed, match="outside the vault") as failed:
@@ -64,7 +64,7 @@ async def test_a_path_outside_every_vault_is_refused_and_nothing_is_made(
         assert failed.value.code == -32602
         with pytest.raises(Failed):
             await client.request("readFile", path=path)
-    assert [tree(folder) for folder in vaults] == before
+    assert [list_tree(folder) for folder in vaults] == before
     assert not (tmp_path / "Elsewhere").exists()
 
 

@@ -33,7 +33,7 @@ async def client(server: Served) -> AsyncIterator[Client]:
         yield client
 
 
-async def refused(client: Client, method: str, **params: str) -> Failed:
+async def catch_refusal(client: Client, method: str, **params: str) -> Failed:
     with pytest.raises(Failed) as failed:
         await client.request(method, **params)
     return failed.value
@@ -59,27 +59,29 @@ async def test_a_file_that_is_not_text_is_neither_shown_nor_replaced(
     client: Client, vault: Path, path: str
 ) -> None:
     before = (vault / path).read_bytes()
-    assert "not text" in (await refused(client, "readFile", path=path)).message
-    assert "not a text file" in (await refused(client, "writeFile", path=path, content="x")).message
+    assert "not text" in (await catch_refusal(client, "readFile", path=path)).message
+    assert "not a text file" in (await catch_refusal(client, "writeFile", path=path, content="x")).message
     assert (vault / path).read_bytes() == before
 
 
 async def test_hidden_folders_stay_closed(client: Client, vault: Path) -> None:
     for path in (".obsidian/app.json", ".git/config", "Sub/.hidden/x.txt", ".env"):
-        assert (await refused(client, "writeFile", path=path, content="x")).code == -32602
-        assert (await refused(client, "readFile", path=path)).code == -32602
+        assert (await catch_refusal(client, "writeFile", path=path, content="x")).code == -32602
+        assert (await catch_refusal(client, "readFile", path=path)).code == -32602
         assert not (vault / path).exists()
 
 
 async def test_a_folder_is_named_as_one_and_the_note_of_its_name_stays(client: Client, vault: Path) -> None:
     for path in ("Sub", "Sub/", "sub"):
-        message = (await refused(client, "writeFile", path=path, content="x")).message
+        message = (await catch_refusal(client, "writeFile", path=path, content="x")).message
         assert "failed to write file: " in message and "is a folder, not a file" in message
-    assert "is a folder" in (await refused(client, "readFile", path="Sub")).message
+    assert "is a folder" in (await catch_refusal(client, "readFile", path="Sub")).message
     assert (vault / "Sub.md").read_text() == "a note called like the folder\n"
     # What is private is not said to be a folder, nor to be anything.
-    assert "folder," not in (await refused(client, "writeFile", path="Private", content="x")).message
-    assert "Private" not in (await refused(client, "writeFile", path="PRIVATE/x.txt", content="x")).message
+    assert "folder," not in (await catch_refusal(client, "writeFile", path="Private", content="x")).message
+    assert (
+        "Private" not in (await catch_refusal(client, "writeFile", path="PRIVATE/x.txt", content="x")).message
+    )
 
 
 async def test_another_spelling_writes_the_file_itself_and_not_the_note_of_that_name(
@@ -119,7 +121,7 @@ async def test_a_pattern_without_a_slash_is_a_file_name_in_any_folder(client: Cl
 
 async def test_the_error_about_a_bad_pattern_uses_the_argument_name_that_was_sent(client: Client) -> None:
     for pattern in ("*" * 40, "x" * 600, "../*"):
-        failed = await refused(client, "listFiles", pattern=pattern)
+        failed = await catch_refusal(client, "listFiles", pattern=pattern)
         assert failed.code == -32602
         assert "pattern" in failed.message
         assert "allow" not in f"{failed.message} {failed.data}"

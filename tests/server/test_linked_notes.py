@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from server.conftest import Served, Serving, build_index
-from server.test_access import ask, bearer, initialized
+from server.test_access import ask, initialize, make_bearer
 from support.files import write_vault
 from support.vault import VaultProcess
 from support.waiting import BOUND
@@ -78,18 +78,18 @@ def add_links(folder: Path, kind: str) -> str:
     return way
 
 
-def state(folder: Path) -> dict[str, bytes]:
+def read_files(folder: Path) -> dict[str, bytes]:
     return {
         str(place.relative_to(folder)): place.read_bytes() for place in folder.rglob("*") if place.is_file()
     }
 
 
-def absent(path: str) -> str:
+def rename_to_absent(path: str) -> str:
     """A path like this one where nothing is."""
     return path.replace("way", "wuy").replace("wäy", "wüy")
 
 
-def about(way: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def list_calls_about(way: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Everything that takes the name of something that is there. None of it may change anything."""
     note, canvas, base, picture = (way.format(e=e) for e in (".md", ".canvas", ".base", ".png"))
     for name in (note, note.removesuffix(".md"), f"/{note}", f"[[{note}]]"):
@@ -141,7 +141,7 @@ def about(way: str) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "open", {"name": note}
 
 
-def making(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def list_creating_calls(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Everything that takes the name of something to be made, at this path."""
     note, canvas, _, picture = (path.format(e=e) for e in (".md", ".canvas", ".base", ".png"))
     for overwrite in (False, True):
@@ -170,16 +170,20 @@ OVERVIEWS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-async def hidden_from(folder: Path, way: str, call_tool_text: Ask) -> None:
+async def check_hidden(folder: Path, way: str, call_tool_text: Ask) -> None:
     """The whole matrix of one kind of link over one protocol."""
-    before = state(folder)
-    for (tool, linked), (_, missing) in zip(about(way), about(absent(way)), strict=True):
+    before = read_files(folder)
+    for (tool, linked), (_, missing) in zip(
+        list_calls_about(way), list_calls_about(rename_to_absent(way)), strict=True
+    ):
         answer, control = await call_tool_text(tool, linked), await call_tool_text(tool, missing)
-        assert absent(answer) == control, (tool, linked)
-        for value in sorted(_texts(linked), key=len, reverse=True):
+        assert rename_to_absent(answer) == control, (tool, linked)
+        for value in sorted(_list_texts(linked), key=len, reverse=True):
             answer = answer.replace(json.dumps(value)[1:-1], "").replace(value, "")
         assert not TRACE.search(answer), (tool, linked, answer)
-    for (tool, linked), (_, there) in zip(making(way), making("Private/diary{e}"), strict=True):
+    for (tool, linked), (_, there) in zip(
+        list_creating_calls(way), list_creating_calls("Private/diary{e}"), strict=True
+    ):
         answer, control = await call_tool_text(tool, linked), await call_tool_text(tool, there)
         same = [
             text.replace(way.format(e=""), "*").replace("Private/diary", "*") for text in (answer, control)
@@ -190,20 +194,20 @@ async def hidden_from(folder: Path, way: str, call_tool_text: Ask) -> None:
         answer = await call_tool_text(tool, arguments)
         asked = str(arguments.get("query", ""))
         assert not TRACE.search(answer.replace(asked, "") if asked else answer), (tool, arguments, answer)
-    assert state(folder) == before
+    assert read_files(folder) == before
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _list_texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
         yield value.removesuffix(".md")
         yield value.strip("/[]")
     elif isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:
-            yield from _texts(inner)
+            yield from _list_texts(inner)
 
 
-def over_bridge(served: Served, headers: dict[str, str]) -> Ask:
+def make_bridge_caller(served: Served, headers: dict[str, str]) -> Ask:
     async def call_tool_text(tool: str, arguments: dict[str, Any]) -> str:
         url = f"{served.url}/bridge/v1/tools/{tool}/call"
         async with served.http.post(url, json={"arguments": arguments}, headers=headers) as response:
@@ -212,7 +216,7 @@ def over_bridge(served: Served, headers: dict[str, str]) -> Ask:
     return call_tool_text
 
 
-def over_mcp(served: Served, session: dict[str, str]) -> Ask:
+def make_mcp_caller(served: Served, session: dict[str, str]) -> Ask:
     async def call_tool_text(tool: str, arguments: dict[str, Any]) -> str:
         named = {"name": f"obsidian_{tool}", "arguments": arguments}
         _, answer = await ask(served, session, "tools/call", **named)
@@ -236,13 +240,13 @@ async def test_no_tool_over_http_opens_a_hidden_note_by_a_link(
         _, secret = served.tokens.make("phone", **LIMITS[limits])
         # Both protocols ask the same provider: over Bridge v1 each kind of link meets one limit in turn.
         if list(LINKS).index(kind) % len(LIMITS) == list(LIMITS).index(limits):
-            await hidden_from(folder, way, over_bridge(served, bearer(secret)))
-        session = await initialized(served, **bearer(secret))
-        await hidden_from(folder, way, over_mcp(served, session))
-        await _resources_and_prompts(served, session, way)
+            await check_hidden(folder, way, make_bridge_caller(served, make_bearer(secret)))
+        session = await initialize(served, **make_bearer(secret))
+        await check_hidden(folder, way, make_mcp_caller(served, session))
+        await _check_resources_and_prompts(served, session, way)
 
 
-async def _resources_and_prompts(served: Served, session: dict[str, str], way: str) -> None:
+async def _check_resources_and_prompts(served: Served, session: dict[str, str], way: str) -> None:
     for method in ("resources/list", "prompts/list"):
         _, answer = await ask(served, session, method)
         assert "result" in answer and not TRACE.search(json.dumps(answer)), method
@@ -250,9 +254,9 @@ async def _resources_and_prompts(served: Served, session: dict[str, str], way: s
         uri = f"obsidian://vault/Notes/{way.format(e=ending)}"
         for method in ("resources/read", "resources/subscribe"):
             _, linked = await ask(served, session, method, uri=uri)
-            _, missing = await ask(served, session, method, uri=absent(uri))
+            _, missing = await ask(served, session, method, uri=rename_to_absent(uri))
             texts = [json.dumps({**item, "id": 0}, ensure_ascii=False) for item in (linked, missing)]
-            assert "error" in linked and absent(texts[0]) == texts[1], (method, uri)
+            assert "error" in linked and rename_to_absent(texts[0]) == texts[1], (method, uri)
     note = way.format(e=".md")
     _, prompt = await ask(served, session, "prompts/get", name="summarize_note", arguments={"note": note})
     assert "error" in prompt and not TRACE.search(json.dumps(prompt).replace(note, ""))
@@ -276,7 +280,7 @@ async def test_no_tool_over_stdio_opens_a_hidden_note_by_a_link(tmp_path: Path, 
             answer.pop("id", None)
             return json.dumps(answer, ensure_ascii=False)
 
-        await hidden_from(folder, way, call_tool_text)
+        await check_hidden(folder, way, call_tool_text)
         # Nor does it stand in the way of what may be done: a link to a hidden base stopped every move.
         moved = await call_tool_text("move_note", {"name": "Plan", "to": "Plan B"})
         assert "isError" not in moved and not TRACE.search(moved)
@@ -293,7 +297,7 @@ async def test_a_link_that_comes_while_the_server_runs_is_hidden_too(
     build_index(folder)
     async with serving("", "Notes") as served:
         _, secret = served.tokens.make("phone", deny=("Private/",))
-        call_tool_text = over_bridge(served, bearer(secret))
+        call_tool_text = make_bridge_caller(served, make_bearer(secret))
         await call_tool_text("read_note", {"name": "Hello"})
         # In the place of a note that was visible, and was read.
         (folder / "Pub/wax.md").write_text("visible")
@@ -303,7 +307,7 @@ async def test_a_link_that_comes_while_the_server_runs_is_hidden_too(
         answer = await call_tool_text("read_note", {"name": "Pub/wax.md"})
         assert '"success":false' in answer and not TRACE.search(answer)
         (folder / "Pub/wax.md").unlink()
-        await hidden_from(folder, add_links(folder, "file"), call_tool_text)
+        await check_hidden(folder, add_links(folder, "file"), call_tool_text)
 
 
 async def test_the_sockets_of_editors_do_not_open_a_hidden_note_by_a_link(
@@ -316,7 +320,7 @@ async def test_the_sockets_of_editors_do_not_open_a_hidden_note_by_a_link(
             (folder / f"{path}-folder").symlink_to(target if target != "hop" else "hop-folder")
     build_index(folder)
     async with serving('[scope]\ndeny = ["Private/"]\n', "Notes") as served:
-        before = state(folder)
+        before = read_files(folder)
         lock = json.loads(next(served.home.glob(".claude/ide/*.lock")).read_text())
         headers = {"X-Claude-Code-Ide-Authorization": lock["authToken"]}
         async with served.http.ws_connect(f"{served.url}/", headers=headers, protocols=("mcp",)) as socket:
@@ -330,10 +334,10 @@ async def test_the_sockets_of_editors_do_not_open_a_hidden_note_by_a_link(
             for note in (way.format(e=".md"), way.format(e=".png"), "Pub/way-folder/diary.md"):
                 spelled = (note, f"/{note}", f"{folder}/{note}")
                 for name in spelled:
-                    for method, params in _editor_calls(name):
+                    for method, params in _list_editor_calls(name):
                         linked = await request_text(method, params)
-                        missing = await request_text(method, json.loads(absent(json.dumps(params))))
-                        assert absent(linked) == missing, (method, params)
+                        missing = await request_text(method, json.loads(rename_to_absent(json.dumps(params))))
+                        assert rename_to_absent(linked) == missing, (method, params)
                         assert not TRACE.search(linked.replace(note, "")), (method, linked)
                     for method in ("writeFile",):
                         answer = await request_text(method, {"path": name, "content": "x"})
@@ -357,12 +361,12 @@ async def test_the_sockets_of_editors_do_not_open_a_hidden_note_by_a_link(
                 while (answer := await editor.receive_json(timeout=BOUND)).get("id") != number:
                     pass
                 assert not TRACE.search(json.dumps(answer)), answer
-            active = await over_bridge(served, {})("active", {})
+            active = await make_bridge_caller(served, {})("active", {})
             assert not TRACE.search(active) and "way" not in active
-        assert state(folder) == before
+        assert read_files(folder) == before
 
 
-def _editor_calls(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _list_editor_calls(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "readFile", {"path": name}
     yield "files/read", {"path": name}
     for tool, arguments in (

@@ -16,9 +16,9 @@ import websockets
 from server.conftest import Served, Serving
 from server.test_serve import INITIALIZE, MCP
 from support.dial import dial
-from support.http import Event, events
+from support.http import Event, read_events
 from support.waiting import BOUND
-from support.wire import MODERN, modern_meta
+from support.wire import MODERN, make_meta
 
 TOOL = '''
 from vaultbridge.plugins import tool
@@ -43,7 +43,7 @@ async def session(served: Served) -> AsyncIterator[Any]:
         async with served.http.post(f"{served.url}/mcp", json=message, headers=headers) as response:
             assert response.status == (200 if "id" in message else 202)
     async with served.http.get(f"{served.url}/mcp", headers=headers) as stream:
-        coming = events(stream)
+        coming = read_events(stream)
 
         yield partial(until_changed, coming)
 
@@ -73,11 +73,11 @@ async def ide(served: Served) -> AsyncIterator[Any]:
 @asynccontextmanager
 async def listening(served: Served) -> AsyncIterator[Any]:
     """The same for a client of 2026-07-28, which has no session."""
-    params = {"_meta": modern_meta(), "notifications": {"toolsListChanged": True}}
+    params = {"_meta": make_meta(), "notifications": {"toolsListChanged": True}}
     message = {"jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": params}
     headers = {**MCP, "MCP-Protocol-Version": MODERN, "Mcp-Method": "subscriptions/listen"}
     async with served.http.post(f"{served.url}/mcp", json=message, headers=headers) as stream:
-        coming = events(stream)
+        coming = read_events(stream)
         assert (await anext(coming)).message["method"] == "notifications/subscriptions/acknowledged"
         yield partial(until_changed, coming)
 
@@ -86,7 +86,7 @@ async def listening(served: Served) -> AsyncIterator[Any]:
 async def old(served: Served) -> AsyncIterator[Any]:
     """The same for a client of 2024-11-05 over HTTP with SSE."""
     async with served.http.get(f"{served.url}/sse", headers={"Accept": "text/event-stream"}) as stream:
-        coming = events(stream)
+        coming = read_events(stream)
         place = served.url + (await anext(coming)).data
         for message in (INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"}):
             async with served.http.post(place, json=message) as response:
@@ -161,7 +161,7 @@ async def test_tools_are_there_from_the_start(serving: Serving) -> None:
         assert "shout" not in await served.names()
 
 
-def text_of(served: Served, more: str) -> str:
+def extend_config(served: Served, more: str) -> str:
     """The configuration as it was written, with more."""
     return served.config_file.read_text("utf-8").partition("#live")[0] + "#live\n" + more
 
@@ -169,13 +169,13 @@ def text_of(served: Served, more: str) -> str:
 async def test_tools_are_switched_while_the_server_runs(serving: Serving) -> None:
     async with serving('[tools]\nprofile = "full"\n') as served, session(served) as changed:
         assert "delete_note" in await served.names()
-        served.configure(text_of(served, 'disable = ["delete_note", "canvas"]\n'))
+        served.configure(extend_config(served, 'disable = ["delete_note", "canvas"]\n'))
         await changed()
         names = await served.names()
         assert "delete_note" not in names
         assert "canvas" not in names
         assert "read_note" in names
-        served.configure(text_of(served, 'enable = ["read_note"]\n'))
+        served.configure(extend_config(served, 'enable = ["read_note"]\n'))
         await changed()
         await served.until(lambda: _is(served.names(), ["read_note"]))
 
@@ -187,7 +187,7 @@ async def _is(question: Any, wanted: Any) -> bool:
 async def test_a_folder_made_private_is_gone_at_once(serving: Serving) -> None:
     async with serving() as served:
         assert "secret" in await served.read("Private/Diary.md")
-        served.configure(text_of(served, '[scope]\ndeny = ["Private/"]\n'))
+        served.configure(extend_config(served, '[scope]\ndeny = ["Private/"]\n'))
 
         async def hidden() -> bool:
             return "secret" not in await served.read("Private/Diary.md")
@@ -195,7 +195,7 @@ async def test_a_folder_made_private_is_gone_at_once(serving: Serving) -> None:
         await served.until(hidden)
         found = await served.call("search", query="secret")
         assert "Diary" not in json.dumps(found)
-        served.configure(text_of(served, "[scope]\nread_only = true\n"))
+        served.configure(extend_config(served, "[scope]\nread_only = true\n"))
 
         async def read_only() -> bool:
             return "create_note" not in await served.names()
@@ -254,9 +254,9 @@ async def test_a_token_that_comes_later_has_the_scope_of_now(serving: Serving) -
 async def test_tokens_can_be_demanded_while_the_server_runs(serving: Serving) -> None:
     async with serving() as served:
         assert await served.status() == 200
-        served.configure(text_of(served, "[tokens]\nrequired = true\n"))
+        served.configure(extend_config(served, "[tokens]\nrequired = true\n"))
         await served.until(lambda: _is(served.status(), 401))
-        served.configure(text_of(served, ""))
+        served.configure(extend_config(served, ""))
         await served.until(lambda: _is(served.status(), 200))
 
 
@@ -265,7 +265,7 @@ async def test_a_wrong_file_changes_nothing_and_is_reported(
 ) -> None:
     caplog.set_level(logging.INFO, "vaultbridge")
     async with serving() as served:
-        served.configure(text_of(served, "[tokens]\nrequired = maybe\n"))
+        served.configure(extend_config(served, "[tokens]\nrequired = maybe\n"))
 
         async def announced() -> bool:
             assert await served.status() == 200
@@ -273,7 +273,7 @@ async def test_a_wrong_file_changes_nothing_and_is_reported(
 
         await served.until(announced)
         assert await served.status() == 200
-        served.configure(text_of(served, "[tokens]\nrequired = true\n"))
+        served.configure(extend_config(served, "[tokens]\nrequired = true\n"))
         await served.until(lambda: _is(served.status(), 401))
 
 
@@ -282,7 +282,7 @@ async def test_settings_that_wait_for_the_next_start_are_named(
 ) -> None:
     caplog.set_level(logging.INFO, "vaultbridge")
     async with serving() as served:
-        served.configure(text_of(served, '[ide]\nname = "Other"\n[log]\nlevel = "debug"\n'))
+        served.configure(extend_config(served, '[ide]\nname = "Other"\n[log]\nlevel = "debug"\n'))
 
         async def announced() -> bool:
             assert await served.status() == 200

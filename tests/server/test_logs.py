@@ -55,14 +55,14 @@ def test_the_level_changes_while_the_process_runs(capsys: pytest.CaptureFixture[
     assert "two" in err
 
 
-def failing(path: Path) -> None:
+def fail_to_read(path: Path) -> None:
     path.read_bytes()
 
 
 @pytest.mark.parametrize(
     ("fail", "logged"),
     [
-        (lambda: failing(Path("/some where/secret/Diary.md")), "FileNotFoundError: "),
+        (lambda: fail_to_read(Path("/some where/secret/Diary.md")), "FileNotFoundError: "),
         (lambda: {}["key"], "KeyError: 'key'"),
         (lambda: int("a\nb"), "ValueError: invalid literal"),
         (lambda: (_ for _ in ()).throw(NoteNotFound("Folder/A")), "NoteNotFound: No note named 'Folder/A'."),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from server.conftest import Served, Serving
-from server.test_page_assistants import editor, ide, page, token
+from server.test_page_assistants import editor, ide, open_page_api, read_page_token
 from support.page_api import PageApi
 
 
@@ -50,7 +50,7 @@ async def read_all(api: PageApi, limit: int, **query: Any) -> list[dict[str, Any
 async def test_pages_of_any_size_give_every_entry_once_newest_first(serving: Serving, seed: int) -> None:
     async with serving("", "Notes", "Second") as served:
         await work(served, seed, 20)
-        api = page(served)
+        api = open_page_api(served)
         whole = await read_all(api, 200)
         assert [entry["at"] for entry in whole] == sorted((e["at"] for e in whole), reverse=True)
         ids = [entry["id"] for entry in whole]
@@ -78,7 +78,7 @@ async def test_pages_of_any_size_give_every_entry_once_newest_first(serving: Ser
 
 async def test_polling_gives_what_is_new(serving: Serving) -> None:
     async with serving() as served:
-        api = page(served)
+        api = open_page_api(served)
         await served.call("read_note", path="Hello.md")
         newest = (await api.get("/activity"))["newest"]
         assert (await api.get("/activity", after=newest))["entries"] == []
@@ -91,7 +91,7 @@ async def test_polling_gives_what_is_new(serving: Serving) -> None:
 
 async def test_a_change_is_shown_with_both_texts_and_undone(serving: Serving) -> None:
     async with serving() as served:
-        api = page(served)
+        api = open_page_api(served)
         await served.call("edit_note", op="append", name="Hello.md", content="一行\n")
         (entry,) = await read_all(api, 10, kind="change")
         assert (entry["change"], entry["paths"], entry["canUndo"]) == (1, ["Hello.md"], True)
@@ -116,7 +116,7 @@ async def test_a_change_is_shown_with_both_texts_and_undone(serving: Serving) ->
 
 async def test_an_undo_over_a_later_change_is_refused_and_can_be_forced(serving: Serving) -> None:
     async with serving() as served:
-        api = page(served)
+        api = open_page_api(served)
         await served.call("edit_note", op="append", name="Hello.md", content="one\n")
         (served.vault / "Hello.md").write_text("something else\n")
         assert await api.refused("/undo", method="POST", json={"vault": "Notes", "change": 1}) == (
@@ -143,7 +143,7 @@ async def test_changes_from_before_this_start_are_there_without_an_assistant(ser
     async with serving() as served:
         await served.call("create_note", name="Before", content="x\n")
     async with serving() as served:
-        api = page(served)
+        api = open_page_api(served)
         (entry,) = await read_all(api, 10, kind="change")
         assert (entry["paths"], entry["assistant"]["id"], entry["ms"]) == (["Before.md"], None, None)
         assert entry["canUndo"]
@@ -151,7 +151,7 @@ async def test_changes_from_before_this_start_are_there_without_an_assistant(ser
 
 async def test_a_note_that_becomes_private_leaves_the_timeline(serving: Serving) -> None:
     async with serving("[scope]\n") as served:
-        api = page(served)
+        api = open_page_api(served)
         await served.call("read_note", path="Private/Diary.md")
         await served.call("edit_note", op="append", name="Private/Diary.md", content="more\n")
         await served.call("read_note", path="Hello.md")
@@ -182,7 +182,7 @@ WRONG = (
 
 async def test_a_wrong_question_names_the_argument(serving: Serving) -> None:
     async with serving() as served:
-        api = page(served)
+        api = open_page_api(served)
         for query in WRONG:
             status, body = await api.ask("/activity", params=query)
             assert (status, body["error"]["argument"]) == (400, next(iter(query)))
@@ -192,7 +192,7 @@ async def test_a_wrong_question_names_the_argument(serving: Serving) -> None:
 
 async def test_the_protocol_view_has_every_message_and_json_only_on_demand(serving: Serving) -> None:
     async with serving() as served, editor(served, activity=True) as watcher:
-        api = page(served)
+        api = open_page_api(served)
         async with ide(served) as claude:
             await claude.request("readFile", path="Hello.md")
             shown = await api.get("/trace")
@@ -207,12 +207,12 @@ async def test_the_protocol_view_has_every_message_and_json_only_on_demand(servi
             assert "some text" not in json.dumps(shown)
             assert await watcher.request("watchTrace", on=True, json=True) == {"on": True, "json": True}
             secret = f"vbt_{'x' * 43}"
-            await claude.request("readFile", path="Hello.md", also=secret, and_=token(served))
+            await claude.request("readFile", path="Hello.md", also=secret, and_=read_page_token(served))
             later = (await api.get("/trace", after=answer["n"], method="readFile"))["messages"]
             assert [m["json"] for m in later] == [True, True]
             texts = [(await api.get(f"/trace/{m['n']}"))["json"] for m in later]
             assert "some text" in texts[1] and '"path":"Hello.md"' in texts[0]
-            assert secret not in texts[0] and token(served) not in texts[0]
+            assert secret not in texts[0] and read_page_token(served) not in texts[0]
             await watcher.request("watchTrace", on=False)
             assert (await api.get(f"/trace/{later[0]['n']}"))["json"] is None
         assert await api.refused("/trace/999999") == (404, "NOT_FOUND")
@@ -223,7 +223,7 @@ async def test_the_counters_add_up(serving: Serving) -> None:
     async with serving() as served:
         await work(served, 7, 12)
         await served.call("read_note", name="Nothing there")
-        stats = await page(served).get("/stats")
+        stats = await open_page_api(served).get("/stats")
         assert (stats["calls"], stats["failed"]) == (13, 1)
         assert sum(row["calls"] for row in stats["tools"]) == sum(stats["minutes"]["calls"]) == 13
         assert all(sum(row["counts"]) == row["calls"] for row in stats["methods"] + stats["tools"])

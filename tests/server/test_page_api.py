@@ -11,11 +11,11 @@ from server.conftest import Served, Serving
 API = "/page/api"
 
 
-def owner(served: Served) -> dict[str, str]:
+def make_owner_headers(served: Served) -> dict[str, str]:
     return {"Authorization": f"Bearer {served.listening.page.partition('#token=')[2]}"}
 
 
-def bearer(secret: str) -> dict[str, str]:
+def make_bearer(secret: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {secret}"}
 
 
@@ -35,7 +35,7 @@ async def test_every_call_needs_a_token_also_on_this_machine(serving: Serving) -
         status, body = await ask(served, "/nothing", {})
         assert (status, body["error"]["code"]) == (401, "UNAUTHORIZED")
         assert "vaultbridge page" in body["error"]["message"]
-        status, body = await ask(served, "/nothing", bearer("vbt_wrong"))
+        status, body = await ask(served, "/nothing", make_bearer("vbt_wrong"))
         assert (status, body["error"]["code"]) == (401, "UNAUTHORIZED")
 
 
@@ -46,13 +46,13 @@ async def test_foreign_hosts_and_pages_are_refused_with_the_right_token(
     serving: Serving, headers: dict[str, str]
 ) -> None:
     async with serving() as served:
-        status, body = await ask(served, "/nothing", {**owner(served), **headers})
+        status, body = await ask(served, "/nothing", {**make_owner_headers(served), **headers})
         assert (status, body["error"]["code"]) == (403, "FORBIDDEN")
 
 
 async def test_an_unknown_address_says_so_to_every_token(serving: Serving) -> None:
     async with serving() as served:
         _, secret = served.tokens.make("phone", read_only=True)
-        for headers in (owner(served), bearer(secret)):
+        for headers in (make_owner_headers(served), make_bearer(secret)):
             status, body = await ask(served, "/nothing", headers)
             assert (status, body["error"]["code"]) == (404, "NOT_FOUND")

@@ -26,12 +26,12 @@ NO_CLIENT_NAME = "mcp"
 """What the official client calls itself when it is not found."""
 
 
-def token(served: Served) -> str:
+def read_page_token(served: Served) -> str:
     return served.listening.page.partition("#token=")[2]
 
 
-def page(served: Served) -> PageApi:
-    return PageApi(served.http, served.url, token(served))
+def open_page_api(served: Served) -> PageApi:
+    return PageApi(served.http, served.url, read_page_token(served))
 
 
 @asynccontextmanager
@@ -39,7 +39,7 @@ async def ide(served: Served) -> AsyncIterator[Socket]:
     async with dial(
         f"ws://127.0.0.1:{served.listening.port}/",
         subprotocols=[websockets.Subprotocol("mcp")],
-        additional_headers={"X-Claude-Code-Ide-Authorization": token(served)},
+        additional_headers={"X-Claude-Code-Ide-Authorization": read_page_token(served)},
     ) as socket:
         client = Socket(socket)
         await client.handshake()
@@ -55,7 +55,7 @@ async def editor(served: Served, **abilities: bool) -> AsyncIterator[Socket]:
         max_size=None,
     ) as socket:
         client = Socket(socket)
-        await client.request("hello", app="page", token=token(served), abilities=abilities)
+        await client.request("hello", app="page", token=read_page_token(served), abilities=abilities)
         yield client
         await client.close()
 
@@ -67,7 +67,7 @@ async def read_hello(client: Client) -> Any:
 @pytest.mark.parametrize(("mode", "kind"), [("legacy", "mcp"), ("2026-07-28", "stateless")])
 async def test_a_client_over_mcp_is_seen_with_what_it_did(serving: Serving, mode: str, kind: str) -> None:
     async with serving() as served:
-        api = page(served)
+        api = open_page_api(served)
         async with Client(f"{served.url}/mcp", mode=mode) as client:
             await read_hello(client)
             await read_hello(client)
@@ -87,7 +87,7 @@ async def test_a_client_over_mcp_is_seen_with_what_it_did(serving: Serving, mode
 
 async def test_old_sse_and_bridge_v1_are_seen_with_the_names_of_their_tokens(serving: Serving) -> None:
     async with serving("[tokens]\nrequired = true\n") as served, asyncio.timeout(BOUND):
-        api = page(served)
+        api = open_page_api(served)
         first, secret = served.tokens.make("old phone", deny=("Private/",))
         second, script = served.tokens.make("backup script", read_only=True)
         headers = {"Authorization": f"Bearer {secret}"}
@@ -107,7 +107,7 @@ async def test_old_sse_and_bridge_v1_are_seen_with_the_names_of_their_tokens(ser
 
 async def test_claude_code_and_a_page_are_seen(serving: Serving) -> None:
     async with serving() as served, ide(served) as claude, editor(served):
-        api = page(served)
+        api = open_page_api(served)
         assert await claude.request("readFile", path="Hello.md") == "# Hello\n\nsome text\n"
         await claude.request("writeFile", path="From Claude.md", content="x\n")
         seen = await api.until(lambda: api.assistants(kind="ide", calls=2))
@@ -126,7 +126,7 @@ PAUSED = "A person has paused this assistant."
 
 async def test_a_pause_holds_over_every_protocol_until_a_person_ends_it(serving: Serving) -> None:
     async with serving() as served:
-        api = page(served)
+        api = open_page_api(served)
         async with (
             Client(f"{served.url}/mcp", mode="legacy") as session,
             Client(f"{served.url}/mcp", mode="2026-07-28") as stateless,
@@ -172,7 +172,7 @@ async def test_a_pause_holds_over_every_protocol_until_a_person_ends_it(serving:
 
 async def test_one_of_two_is_paused_and_stays_so_when_it_comes_back(serving: Serving) -> None:
     async with serving() as served:
-        api = page(served)
+        api = open_page_api(served)
         async with ide(served) as claude:
             await claude.request("readFile", path="Hello.md")
             await served.call("read_note", path="Hello.md")
@@ -192,7 +192,7 @@ async def test_one_of_two_is_paused_and_stays_so_when_it_comes_back(serving: Ser
 
 async def test_resuming_one_leaves_the_others_of_all_paused(serving: Serving) -> None:
     async with serving() as served:
-        api = page(served)
+        api = open_page_api(served)
         async with ide(served) as claude:
             await claude.request("readFile", path="Hello.md")
             await served.call("read_note", path="Hello.md")
@@ -207,16 +207,16 @@ async def test_resuming_one_leaves_the_others_of_all_paused(serving: Serving) ->
 async def test_a_pause_outlives_the_server(serving: Serving) -> None:
     async with serving() as served:
         await served.call("read_note", path="Hello.md")
-        await page(served).post("/assistants/pause")
+        await open_page_api(served).post("/assistants/pause")
     async with serving() as served:
         assert not (await served.call("read_note", path="Hello.md"))["success"]
-        assert (await page(served).post("/assistants/resume"))["pausedAll"] is False
+        assert (await open_page_api(served).post("/assistants/resume"))["pausedAll"] is False
         assert (await served.call("read_note", path="Hello.md"))["success"]
 
 
 async def test_cutting_off_ends_the_connection_and_may_revoke_the_token(serving: Serving) -> None:
     async with serving() as served:
-        api = page(served)
+        api = open_page_api(served)
         _, secret = served.tokens.make("laptop")
         async with ide(served) as claude, Client(f"{served.url}/mcp", mode="legacy") as session:
             await read_hello(session)
@@ -246,7 +246,7 @@ async def test_cutting_off_ends_the_connection_and_may_revoke_the_token(serving:
 
 async def test_wrong_requests_get_the_reason(serving: Serving) -> None:
     async with serving() as served:
-        api = page(served)
+        api = open_page_api(served)
         for path in ("/assistants/a99/pause", "/assistants/a99/explode", "/assistants/explode"):
             assert await api.refused(path, method="POST", json={}) == (404, "NOT_FOUND")
         await served.call("read_note", path="Hello.md")
@@ -261,7 +261,7 @@ async def test_wrong_requests_get_the_reason(serving: Serving) -> None:
 async def test_a_limited_token_sees_only_itself_and_controls_nobody(serving: Serving) -> None:
     async with serving() as served:
         _, secret = served.tokens.make("narrow", deny=("Private/",))
-        mine = page(served).with_token(secret)
+        mine = open_page_api(served).with_token(secret)
         await served.call("read_note", path="Private/Diary.md")
         await served.call("read_note", {"Authorization": f"Bearer {secret}"}, path="Hello.md")
         seen = await mine.assistant()

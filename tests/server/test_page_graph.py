@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from server.conftest import Served, Serving, build_index, make_environ
-from server.test_page_assistants import page
+from server.test_page_assistants import open_page_api
 from support.files import write_vault
 from vaultbridge.server.wiring import open_engine
 from vaultbridge.web.api import graph as graph_api
@@ -38,16 +38,16 @@ def make_notes(seed: int, count: int = 40) -> dict[str, str | bytes]:
     return files
 
 
-def named(graph: dict[str, Any]) -> set[tuple[str, str]]:
+def name_edges(graph: dict[str, Any]) -> set[tuple[str, str]]:
     path, edges = graph["nodes"]["path"], graph["edges"]
     return {(path[one], path[other]) for one, other in zip(edges[::2], edges[1::2], strict=True)}
 
 
-def degrees(graph: dict[str, Any]) -> dict[str, int]:
+def read_degrees(graph: dict[str, Any]) -> dict[str, int]:
     return dict(zip(graph["nodes"]["path"], graph["nodes"]["degree"], strict=True))
 
 
-def expected(folder: Path) -> set[tuple[str, str]]:
+def compute_expected(folder: Path) -> set[tuple[str, str]]:
     """The links of each note, asked one by one."""
     with open_engine(folder, environ=make_environ(folder.parent)) as engine:
         notes = [file.path for file in engine.queries.files() if file.path.endswith(".md")]
@@ -68,26 +68,28 @@ def prepare(folder: Path, files: dict[str, str | bytes]) -> Path:
 @pytest.mark.parametrize("seed", range(3))
 async def test_the_graph_has_every_note_and_every_link(serving: Serving, tmp_path: Path, seed: int) -> None:
     folder = prepare(tmp_path / "Notes", make_notes(seed))
-    wanted = expected(folder)
+    wanted = compute_expected(folder)
     assert wanted
     async with serving("", "Notes") as served:
-        graph = await page(served).get("/graph")
+        graph = await open_page_api(served).get("/graph")
         assert graph["complete"] and graph["cut"] == "" and graph["root"] is None
         nodes = graph["nodes"]
         assert set(nodes["path"]) == {path for path in make_notes(seed) if path.endswith(".md")}
-        assert named(graph) == wanted and len(graph["edges"]) == 2 * len(wanted) == 2 * graph["totalEdges"]
-        assert degrees(graph) == {path: sum(path in pair for pair in wanted) for path in nodes["path"]}
+        assert (
+            name_edges(graph) == wanted and len(graph["edges"]) == 2 * len(wanted) == 2 * graph["totalEdges"]
+        )
+        assert read_degrees(graph) == {path: sum(path in pair for pair in wanted) for path in nodes["path"]}
         folders = [graph["folders"][place] for place in nodes["folder"]]
         assert folders == [path.rpartition("/")[0] for path in nodes["path"]]
         for path, tags in zip(nodes["path"], nodes["tags"], strict=True):
             text = make_notes(seed)[path]
             shown = {graph["tags"][tag] for tag in tags}
             assert {"#garden/Beet", "#日本"} <= shown if "#garden/Beet" in str(text) else "#日本" not in shown
-        more = await page(served).get("/graph", attachments=1, unresolved=1)
+        more = await open_page_api(served).get("/graph", attachments=1, unresolved=1)
         kinds = dict(zip(more["nodes"]["path"], more["nodes"]["kind"], strict=True))
         assert kinds["Pictures/sketch.png"] == 2 and kinds["Nobody"] == 3
         naming = {path for path, text in make_notes(seed).items() if "[[Nobody]]" in str(text)}
-        assert {one for one, other in named(more) if other == "Nobody"} == naming
+        assert {one for one, other in name_edges(more) if other == "Nobody"} == naming
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -102,15 +104,15 @@ async def test_a_limited_token_sees_the_graph_of_a_vault_without_what_is_hidden(
     async with serving("", "Notes", "Public") as served:
         _, secret = served.tokens.make("narrow", deny=("Private/",))
         options = {"attachments": 1, "unresolved": 1}
-        narrow = await page(served).with_token(secret).get("/graph", vault="Notes", **options)
-        public = await page(served).get("/graph", vault="Public", **options)
-        assert named(narrow) == named(public) and degrees(narrow) == degrees(public)
+        narrow = await open_page_api(served).with_token(secret).get("/graph", vault="Notes", **options)
+        public = await open_page_api(served).get("/graph", vault="Public", **options)
+        assert name_edges(narrow) == name_edges(public) and read_degrees(narrow) == read_degrees(public)
         assert narrow["folders"] == public["folders"] and narrow["tags"] == public["tags"]
         assert narrow["totalNodes"] == public["totalNodes"]
 
 
 async def walk(served: Served, note: str, depth: int) -> set[str]:
-    graph = await page(served).get("/graph", note=note, depth=depth)
+    graph = await open_page_api(served).get("/graph", note=note, depth=depth)
     assert graph["nodes"]["path"][graph["root"]] == note
     return set(graph["nodes"]["path"])
 
@@ -124,7 +126,7 @@ async def test_around_a_note_are_those_so_many_links_away(
         assert await walk(served, "N4.md", 1) == {"N3.md", "N4.md", "N5.md"}
         assert await walk(served, "N4.md", 3) == {f"N{place}.md" for place in range(1, 8)}
         assert await walk(served, "Alone.md", 5) == {"Alone.md"}
-        api = page(served)
+        api = open_page_api(served)
         assert await api.refused("/graph", params={"note": "Nowhere"}) == (404, "FILE_NOT_FOUND")
         for depth in ("0", "6", "-1", "x"):
             status = await api.refused("/graph", params={"note": "N1", "depth": depth})
@@ -159,4 +161,4 @@ async def test_an_unchanged_graph_is_not_sent_again_and_a_changed_one_is(
         await served.call("create_note", name="C", content="[[A]]\n")
         async with served.http.get(url, headers={**headers, "If-None-Match": tag}) as third:
             assert third.status == 200
-            assert named(await third.json()) == {("A.md", "B.md"), ("C.md", "A.md")}
+            assert name_edges(await third.json()) == {("A.md", "B.md"), ("C.md", "A.md")}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from server.conftest import Serving, build_index, make_vault
-from server.test_page_assistants import page
+from server.test_page_assistants import open_page_api
 from support.page_api import PageApi
 from support.reviewer import person
 
@@ -26,7 +26,7 @@ async def test_settings_show_what_is_in_force_and_what_to_do(serving: Serving, t
     make_vault(tmp_path / "Notes")
     build_index(tmp_path / "Notes")  # Its notes are counted.
     async with serving(CONFIG, "Notes", "Werkstatt é") as served:
-        api = page(served)
+        api = open_page_api(served)
         shown = await api.get("/settings")
         assert [vault["name"] for vault in shown["vaults"]] == ["Notes", "Werkstatt é"]
         first = shown["vaults"][0]
@@ -37,21 +37,21 @@ async def test_settings_show_what_is_in_force_and_what_to_do(serving: Serving, t
         assert shown["configFile"] == str(served.config_file) and shown["configExists"]
         assert all(str(served.config_file) in advice for advice in shown["advice"].values())
         served.configure(served.config_file.read_text().replace("required = true", "required = false"))
-        await api.until(lambda: _not_required(api))
+        await api.until(lambda: _is_optional(api))
 
 
-async def _not_connected(api: PageApi) -> bool:
+async def _is_disconnected(api: PageApi) -> bool:
     return not (await api.get("/companion"))["connected"]
 
 
-async def _not_required(api: PageApi) -> bool:
+async def _is_optional(api: PageApi) -> bool:
     shown = await api.get("/settings")
     return not shown["server"]["tokensRequired"]
 
 
 async def test_a_token_is_made_shown_once_and_revoked(serving: Serving) -> None:
     async with serving() as served:
-        api = page(served)
+        api = open_page_api(served)
         made = await api.post("/tokens", name="Café laptop", deny=["Private/"], expires="30d", review="all")
         assert made["secret"].startswith("vbt_") and made["token"]["deny"] == ["Private/"]
         headers = {"Authorization": f"Bearer {made['secret']}"}
@@ -90,7 +90,7 @@ WRONG: tuple[tuple[dict[str, object], str], ...] = (
 async def test_a_token_that_cannot_be_made_says_why(serving: Serving) -> None:
     async with serving() as served:
         for body, argument in WRONG:
-            status, answer = await page(served).ask("/tokens", method="POST", json=body)
+            status, answer = await open_page_api(served).ask("/tokens", method="POST", json=body)
             assert (status, answer["error"]["code"]) == (400, "INVALID_PARAMS")
             assert answer["error"].get("argument", "") == argument, body
         assert served.tokens.list_tokens() == ()
@@ -105,7 +105,7 @@ async def test_connected_assistants_are_listed_with_their_vault(serving: Serving
         broken = served.home / ".gemini" / "settings.json"
         broken.parent.mkdir()
         broken.write_text("{")
-        rows = {row["name"]: row for row in (await page(served).get("/connections"))["assistants"]}
+        rows = {row["name"]: row for row in (await open_page_api(served).get("/connections"))["assistants"]}
         assert rows["cursor"]["state"] == "connected"
         (server,) = rows["cursor"]["servers"]
         assert (server["name"], server["vault"]) == ("notes", "Notes")
@@ -117,7 +117,7 @@ async def test_connected_assistants_are_listed_with_their_vault(serving: Serving
 
 async def test_doctor_and_companion_say_what_the_commands_say(serving: Serving, tmp_path: Path) -> None:
     async with serving() as served:
-        api = page(served)
+        api = open_page_api(served)
         (served.vault / ".obsidian").mkdir()
         state = await api.get("/companion")
         assert (state["installed"], state["connected"]) == (False, False)
@@ -138,15 +138,15 @@ async def test_looking_at_the_companion_is_no_connection_and_leaves_no_line_in_t
         async with person(served.vault, app="obsidian"):
             caplog.clear()
             with caplog.at_level(logging.INFO, "vaultbridge"):
-                assert (await page(served).get("/companion"))["connected"] is True
+                assert (await open_page_api(served).get("/companion"))["connected"] is True
             assert [record.message for record in caplog.records if "onnect" in record.message] == []
-        await page(served).until(lambda: _not_connected(page(served)))
+        await open_page_api(served).until(lambda: _is_disconnected(open_page_api(served)))
 
 
 async def test_settings_are_only_for_the_owner(serving: Serving) -> None:
     async with serving() as served:
         _, secret = served.tokens.make("full access")
-        other = page(served).with_token(secret)
+        other = open_page_api(served).with_token(secret)
         for path in ("/settings", "/tokens", "/connections", "/doctor", "/companion"):
             assert await other.refused(path) == (403, "OWNER_ONLY")
         assert await other.refused("/tokens", method="POST", json={"name": "more"}) == (403, "OWNER_ONLY")

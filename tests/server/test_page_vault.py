@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from multidict import CIMultiDict
 
 from server.conftest import Served, Serving, build_index
-from server.test_page_api import ask, bearer, owner
+from server.test_page_api import ask, make_bearer, make_owner_headers
 from support.files import write_vault
 from support.reviewer import person
 from support.waiting import BOUND
@@ -58,13 +58,13 @@ def make_vault(folder: Path) -> None:
 
 
 async def get(served: Served, path: str, headers: dict[str, str] | None = None) -> Any:
-    status, body = await ask(served, path, headers or owner(served))
+    status, body = await ask(served, path, headers or make_owner_headers(served))
     assert status == 200, body
     return body
 
 
 async def send(served: Served, method: str, path: str, body: Any) -> tuple[int, Any]:
-    return await ask(served, path, owner(served), method=method, json=body)
+    return await ask(served, path, make_owner_headers(served), method=method, json=body)
 
 
 async def test_a_note_comes_with_all_that_its_view_shows(serving: Serving, tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ async def test_a_note_comes_with_all_that_its_view_shows(serving: Serving, tmp_p
         assert (part["text"], part["firstLine"]) == ("## Life\n\nshort", 3)
         block = await get(served, "/note?path=Plan&subpath=%23%5Elater")
         assert (block["text"], block["firstLine"]) == ("text ^later", 15)
-        status, body = await ask(served, "/note?path=Nowhere.md", owner(served))
+        status, body = await ask(served, "/note?path=Nowhere.md", make_owner_headers(served))
         assert (status, body["error"]["code"]) == (404, "FILE_NOT_FOUND")
 
 
@@ -118,12 +118,14 @@ async def test_a_vault_may_have_any_name(serving: Serving, name: str, tmp_path: 
             "/search?q=text",
         ):
             url = f"{served.url}/page/api{path}"
-            async with served.http.get(url, headers=owner(served), params={}) as response:
+            async with served.http.get(url, headers=make_owner_headers(served), params={}) as response:
                 assert response.status == 200, (path, await response.text())
                 tag = response.headers.get("ETag")
             assert (tag is not None) == (path in ("/files", "/graph")), path
             if tag is not None:
-                async with served.http.get(url, headers={**owner(served), "If-None-Match": tag}) as again:
+                async with served.http.get(
+                    url, headers={**make_owner_headers(served), "If-None-Match": tag}
+                ) as again:
                     assert again.status == 304, path
 
 
@@ -140,7 +142,7 @@ async def test_a_change_to_a_hidden_note_does_not_show_to_a_page_that_asks_again
             """Whether nothing changes any more: at first the index is compared with the disk."""
             before = dict(tags)
             for url in urls:
-                async with served.http.get(url, headers=bearer(secret)) as response:
+                async with served.http.get(url, headers=make_bearer(secret)) as response:
                     tags[url] = response.headers["ETag"]
             return before == tags
 
@@ -150,13 +152,15 @@ async def test_a_change_to_a_hidden_note_does_not_show_to_a_page_that_asks_again
         # What was written is indexed before the next query.
         await served.call("list_files")
         for url, tag in tags.items():
-            async with served.http.get(url, headers={**bearer(secret), "If-None-Match": tag}) as response:
+            async with served.http.get(
+                url, headers={**make_bearer(secret), "If-None-Match": tag}
+            ) as response:
                 assert response.status == 304, url
         made = await served.call("create_note", name="New", content="x")
         assert made["success"], made
         await served.call("list_files")
         for url in urls[:2]:
-            headers = {**bearer(secret), "If-None-Match": tags[url]}
+            headers = {**make_bearer(secret), "If-None-Match": tags[url]}
             async with served.http.get(url, headers=headers) as response:
                 assert response.status == 200, url
 
@@ -173,7 +177,7 @@ async def test_an_error_may_quote_a_note_whose_bytes_are_not_utf_8(serving: Serv
         assert "Head \ufffd" in answer["content"][0]["text"]
         answer = await served.call("edit_canvas", name="Board", action="remove", id="nope")
         assert "a\ufffd" in answer["content"][0]["text"]
-        status, body = await ask(served, "/note?path=Note.md&subpath=%23nope", owner(served))
+        status, body = await ask(served, "/note?path=Note.md&subpath=%23nope", make_owner_headers(served))
         assert (status, body["error"]["reason"]) == (409, "edit-refused")
         assert "Head \ufffd" in str(body)
 
@@ -266,7 +270,7 @@ async def test_a_wrong_request_gets_the_reason(
     async with serving() as served:
         write_vault(served.vault, {"Plan.md": "x\n"})
         (served.vault / "sky.png").write_bytes(PICTURE)
-        status, answer = await ask(served, path, owner(served), method=method, json=body)
+        status, answer = await ask(served, path, make_owner_headers(served), method=method, json=body)
         assert (status, answer["error"].get("argument", "")) == (400, argument), answer
 
 
@@ -277,7 +281,7 @@ async def test_what_a_token_does_not_show_does_not_exist(serving: Serving, tmp_p
     build_index(tmp_path / "Notes")
     async with serving() as served:
         _, secret = served.tokens.make("phone", deny=("Private/**",))
-        headers = bearer(secret)
+        headers = make_bearer(secret)
         for path in ("/files", "/home", "/links?path=Plan.md", "/base?path=B.base", "/note?path=To.md"):
             status, body = await ask_json(served, path, headers)
             # What a link of a visible note says is no secret; nothing says that there is such a file.
@@ -293,7 +297,7 @@ async def test_what_a_token_does_not_show_does_not_exist(serving: Serving, tmp_p
             assert status == 404, path
             assert "secret" not in json.dumps(body)
         home = (await ask_json(served, "/home", headers))[1]
-        everything = (await ask_json(served, "/home", owner(served)))[1]
+        everything = (await ask_json(served, "/home", make_owner_headers(served)))[1]
         assert everything["counts"]["notes"] - home["counts"]["notes"] == 1
 
 
@@ -309,17 +313,17 @@ async def test_todays_note_is_found_created_from_its_template_and_kept(
         assert (await get(served, "/home"))["today"] == today
         _, secret = served.tokens.make("phone", deny=("Journal/**",))
         _, reader = served.tokens.make("reader", read_only=True)
-        assert (await get(served, "/home", bearer(secret)))["today"] is None
+        assert (await get(served, "/home", make_bearer(secret)))["today"] is None
         for token in (secret, reader):
-            status, _ = await ask(served, "/today", bearer(token), method="POST", json={})
+            status, _ = await ask(served, "/today", make_bearer(token), method="POST", json={})
             assert status == 403
         assert not (folder / "Journal").exists()
-        status, made = await ask(served, "/today", owner(served), method="POST", json={})
+        status, made = await ask(served, "/today", make_owner_headers(served), method="POST", json={})
         assert (status, made["path"], made["change"]) == (200, "Journal/today.md", 1)
         file = folder / "Journal" / "today.md"
         assert file.read_text("utf-8") == "# today\n\n- \n"
         file.write_text("my day\n", "utf-8")
-        status, again = await ask(served, "/today", owner(served), method="POST", json={})
+        status, again = await ask(served, "/today", make_owner_headers(served), method="POST", json={})
         assert (status, again["path"], again["change"]) == (200, "Journal/today.md", None)
         assert file.read_text("utf-8") == "my day\n"
         assert (await get(served, "/home"))["today"] == {**today, "exists": True}
@@ -347,7 +351,7 @@ async def test_the_list_of_files_is_asked_for_again_only_when_it_changed(
 ) -> None:
     make_vault(tmp_path / "Notes")
     async with serving() as served:
-        url, headers = f"{served.url}/page/api/files", owner(served)
+        url, headers = f"{served.url}/page/api/files", make_owner_headers(served)
         async with served.http.get(url, headers=headers) as response:
             etag = response.headers["ETag"]
             assert (await response.json())["paths"] == sorted(
@@ -400,14 +404,14 @@ async def test_a_base_gives_values_and_a_canvas_cards_with_what_they_lead_to(
         assert row["path"] == "X.md" and len(row["cells"]) == 2
         assert row["cells"][1] == {"kind": "link", "text": "Ada", "path": "People/Ada.md"}
         assert row["image"]["media"].startswith("/page/media/")
-        status, refused = await ask(served, "/base?path=B.base&view=None", owner(served))
+        status, refused = await ask(served, "/base?path=B.base&view=None", make_owner_headers(served))
         assert (status, refused["error"]["argument"]) == (400, "view")
         drawn = await get(served, "/canvas?path=C.canvas")
         assert [card.get("path") for card in drawn["cards"]] == ["sky.png", "Private/Diary.md", None]
         assert drawn["links"]["Ada"] == {"path": "People/Ada.md"}
         assert drawn["edges"][0]["toArrow"] is True and drawn["edges"][0]["fromArrow"] is False
         _, secret = served.tokens.make("phone", deny=("Private/**",))
-        _, hidden = await ask_json(served, "/canvas?path=C.canvas", bearer(secret))
+        _, hidden = await ask_json(served, "/canvas?path=C.canvas", make_bearer(secret))
         assert hidden["cards"][1]["path"] is None
 
 
@@ -455,7 +459,7 @@ async def test_a_ticket_ends_with_its_token_and_with_its_scope(serving: Serving,
     make_vault(tmp_path / "Notes")
     async with serving() as served:
         token, secret = served.tokens.make("phone")
-        _, shown = await ask_json(served, "/note?path=sky.png", bearer(secret))
+        _, shown = await ask_json(served, "/note?path=sky.png", make_bearer(secret))
         assert (await fetch(served, shown["media"]))[0] == 200
         (served.vault / "sky.png").rename(served.vault / "moon.png")
         assert (await fetch(served, shown["media"]))[0] == 404
@@ -495,7 +499,7 @@ async def test_a_code_opens_the_page_once(serving: Serving) -> None:
 async def test_only_the_owner_makes_codes(serving: Serving) -> None:
     async with serving() as served:
         _, secret = served.tokens.make("phone")
-        status, body = await ask(served, "/code", bearer(secret), method="POST", json={})
+        status, body = await ask(served, "/code", make_bearer(secret), method="POST", json={})
         assert (status, body["error"]["code"]) == (403, "OWNER_ONLY")
 
 
@@ -527,7 +531,7 @@ async def test_a_page_that_has_the_list_of_files_gets_its_changes(serving: Servi
     async with serving() as served:
 
         async def ask_files(tag: str, query: str = "?delta=1", **headers: str) -> tuple[Any, str]:
-            headers = {**owner(served), **headers, **({"If-None-Match": tag} if tag else {})}
+            headers = {**make_owner_headers(served), **headers, **({"If-None-Match": tag} if tag else {})}
             async with served.http.get(f"{served.url}/page/api/files{query}", headers=headers) as response:
                 body = None if response.status == 304 else await response.json()
                 return body, response.headers["ETag"]
@@ -565,7 +569,7 @@ async def test_what_a_token_changes_waits_for_a_person_as_a_tool_does(
     make_vault(tmp_path / "Notes")
     async with serving('[tools]\nreview = "all"\n' if where == "vault" else "") as served:
         _, secret = served.tokens.make("robot", review="all" if where == "token" else "off")
-        headers = bearer(secret)
+        headers = make_bearer(secret)
         before = {file: file.read_bytes() for file in served.vault.rglob("*.md")}
         note = await get(served, "/note?path=Plan.md", headers)
         changes: list[tuple[str, str, dict[str, Any]]] = [

@@ -63,7 +63,7 @@ async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
         await child.wait()
 
 
-async def pinged(port: int, token: str) -> bool:
+async def is_answering(port: int, token: str) -> bool:
     headers = {"X-Claude-Code-Ide-Authorization": token}
     async with dial(f"ws://127.0.0.1:{port}/", additional_headers=headers) as client:
         await client.send('{"jsonrpc":"2.0","id":1,"method":"ping"}')
@@ -76,7 +76,7 @@ async def test_kill_9_and_a_restart_keep_port_and_token_and_replace_the_lock(sta
     lock = stage.locks[f"{port}.lock"]
     assert lock["pid"] == first.pid
     token = str(lock["authToken"])
-    assert await pinged(port, token)
+    assert await is_answering(port, token)
     first.send_signal(signal.SIGKILL)
     await first.wait()
     assert list(stage.locks) == [f"{port}.lock"]
@@ -84,7 +84,7 @@ async def test_kill_9_and_a_restart_keep_port_and_token_and_replace_the_lock(sta
     assert port_again == port
     assert list(stage.locks) == [f"{port}.lock"]
     assert stage.locks[f"{port}.lock"] == {**lock, "pid": second.pid}
-    assert await pinged(port, token)
+    assert await is_answering(port, token)
 
 
 async def test_a_clean_end_removes_the_lock_and_keeps_the_endpoint(stage: Stage) -> None:

@@ -19,7 +19,7 @@ COMPOSED = "Caf\u00e9"
 DECOMPOSED = unicodedata.normalize("NFD", COMPOSED)
 
 
-async def focused(served: Served, vault: str, path: str) -> websockets.ClientConnection:
+async def connect_editor(served: Served, vault: str, path: str) -> websockets.ClientConnection:
     """An editor for one vault that has a file open there."""
     lock = json.loads(next(served.home.glob(".claude/ide/*.lock")).read_text())
     editor = await dial(f"ws://127.0.0.1:{served.listening.port}/editor")
@@ -40,8 +40,8 @@ async def test_what_is_open_in_one_vault_is_not_attributed_to_another_of_the_sam
     async with serving("", "Work", "deep/Work") as served:
         (tmp_path / "Work" / "Here.md").write_text("x", "utf-8")
         (tmp_path / "deep" / "Work" / "There.md").write_text("x", "utf-8")
-        here = await focused(served, str(tmp_path / "Work"), "Here.md")
-        there = await focused(served, str(tmp_path / "deep" / "Work"), "There.md")
+        here = await connect_editor(served, str(tmp_path / "Work"), "Here.md")
+        there = await connect_editor(served, str(tmp_path / "deep" / "Work"), "There.md")
         first = (await served.call("active", vault="Work"))["content"][0]["text"]
         second = (await served.call("active", vault="Work 2"))["content"][0]["text"]
         assert "Active: Here.md" in first

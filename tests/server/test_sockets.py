@@ -16,7 +16,7 @@ from vaultbridge.protocols.http.listen import open_socket
 from vaultbridge.server.ide import BridgeSockets
 
 
-def nothing(name: str, **options: object) -> object:
+def make_empty_dialect(name: str, **options: object) -> object:
     def make(peer: Peer) -> Dialect:
         return MethodTable({})
 
@@ -27,7 +27,7 @@ async def test_a_page_may_share_the_root_with_the_socket() -> None:
     async def page(request: web.Request) -> web.StreamResponse:
         return web.Response(text="the page")
 
-    server = BridgeSockets(TOKEN, nothing, nothing)  # type: ignore[arg-type]
+    server = BridgeSockets(TOKEN, make_empty_dialect, make_empty_dialect)  # type: ignore[arg-type]
     app = web.Application()
     server.add_routes(app, page=page)
     runner = web.AppRunner(app, access_log=None)

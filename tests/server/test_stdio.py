@@ -36,7 +36,7 @@ level = "error"
 """
 
 
-def configured(home: Path, text: str) -> dict[str, str]:
+def write_config(home: Path, text: str) -> dict[str, str]:
     file = home / ".config" / "vaultbridge" / "config.toml"
     file.parent.mkdir(parents=True)
     file.write_text(text)
@@ -84,7 +84,7 @@ def test_existing_folders_and_unset_variables_are_left_as_they_are(tmp_path: Pat
 
 
 def test_the_configuration_is_followed(tmp_path: Path) -> None:
-    environ = configured(tmp_path, CONFIG.format(folder="/v/Notes"))
+    environ = write_config(tmp_path, CONFIG.format(folder="/v/Notes"))
     plan = make_plan(StdioOptions(), environ)
     assert list(plan.vaults) == ["Notes"]
     assert (plan.tool_errors, plan.log_level, plan.call_seconds) == ("result", "error", 7.0)
@@ -98,7 +98,7 @@ def test_the_configuration_is_followed(tmp_path: Path) -> None:
 
 
 def test_the_command_line_overrides_the_configuration_and_only_narrows_its_scope(tmp_path: Path) -> None:
-    environ = configured(tmp_path, CONFIG.format(folder="/v/Notes"))
+    environ = write_config(tmp_path, CONFIG.format(folder="/v/Notes"))
     options = StdioOptions(
         vaults=("/v/Notes", "/v/Other"),
         allow=("Private", "Open"),
@@ -134,7 +134,7 @@ def test_with_tools_of_ones_own_the_first_list_is_the_whole_one(tmp_path: Path, 
 def test_the_settings_of_a_vault_apply_however_it_is_named(tmp_path: Path) -> None:
     folder = tmp_path / "Notes"
     folder.mkdir()
-    environ = configured(tmp_path, f"[[vaults]]\npath = '{tmp_path}/x/../Notes'\nread_only = true\n")
+    environ = write_config(tmp_path, f"[[vaults]]\npath = '{tmp_path}/x/../Notes'\nread_only = true\n")
     for options, named in (((str(folder),), "/nowhere"), ((), str(folder))):
         plan = make_plan(StdioOptions(vaults=options), {**environ, "VAULTBRIDGE_VAULT": named})
         assert list(plan.vaults) == ["Notes"]
@@ -156,7 +156,7 @@ def test_a_bad_pattern_is_refused_before_anything_is_served(tmp_path: Path, opti
 
 def test_a_bad_configuration_is_refused_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument, match="line"):
-        make_plan(StdioOptions(), configured(tmp_path, "[tools]\nprofile = 'everything'\n"))
+        make_plan(StdioOptions(), write_config(tmp_path, "[tools]\nprofile = 'everything'\n"))
 
 
 @pytest.mark.parametrize("where", ["HOME", "XDG_CONFIG_HOME", "VAULTBRIDGE_CONFIG"])
@@ -202,7 +202,7 @@ def test_nothing_heavy_is_imported_before_the_first_answer() -> None:
     )
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(
-        [sys.executable, "-S", "-c", f"import sys; sys.path += {sys.path!r}; {_one_line(code)}"],
+        [sys.executable, "-S", "-c", f"import sys; sys.path += {sys.path!r}; {_join_lines(code)}"],
         env=env,
         capture_output=True,
         text=True,
@@ -214,5 +214,5 @@ def test_nothing_heavy_is_imported_before_the_first_answer() -> None:
         assert not [name for name in loaded if name.startswith(f"vaultbridge.{part}")], part
 
 
-def _one_line(code: str) -> str:
+def _join_lines(code: str) -> str:
     return f"exec({code!r})"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from server.test_vault_choice import obsidian_knows
-from support.vault import VaultProcess, small_vault
+from server.test_vault_choice import register_in_obsidian
+from support.vault import VaultProcess, make_small_vault
 from support.waiting import BOUND
-from tools.test_active import workspace
+from tools.test_active import make_workspace
 
 TOOL = '''
 from vaultbridge.plugins import tool
@@ -37,7 +37,7 @@ def noise() -> str:
 '''
 
 
-async def names(process: VaultProcess) -> set[str]:
+async def list_tool_names(process: VaultProcess) -> set[str]:
     return {tool["name"] for tool in (await process.result("tools/list"))["tools"]}
 
 
@@ -45,7 +45,7 @@ async def wait_for_list(process: VaultProcess, *, has: str = "", lacks: str = ""
     """Wait for the server's notifications until the list is so. One change may come in two of them."""
     while True:
         await process.notification("notifications/tools/list_changed")
-        listed = await names(process)
+        listed = await list_tool_names(process)
         if (not has or has in listed) and lacks not in listed:
             return
 
@@ -66,11 +66,11 @@ async def test_a_vault_named_from_a_folder_that_was_deleted_is_not_found_and_not
 async def test_a_tool_file_that_comes_changes_and_goes_is_followed(tmp_path: Path) -> None:
     folder = tmp_path / "config" / "vaultbridge"
     (folder / "tools").mkdir(parents=True)
-    vault = small_vault(tmp_path, {"A.md": "alpha"})
+    vault = make_small_vault(tmp_path, {"A.md": "alpha"})
     async with VaultProcess(tmp_path, str(vault), XDG_CONFIG_HOME=str(tmp_path / "config")) as process:
         await process.begin()
         assert "alpha" in await process.text("read_note", name="A")
-        assert "shout" not in await names(process)
+        assert "shout" not in await list_tool_names(process)
         file = folder / "tools" / "mine.py"
         file.write_text(TOOL.format(name="shout", answer="HEY"))
         await wait_for_list(process, has="shout")
@@ -87,11 +87,11 @@ async def test_a_tool_switched_off_in_the_configuration_is_gone_at_once(tmp_path
     folder.mkdir(parents=True)
     config = folder / "config.toml"
     config.write_text("")
-    vault = small_vault(tmp_path, {"A.md": "alpha"})
+    vault = make_small_vault(tmp_path, {"A.md": "alpha"})
     async with VaultProcess(tmp_path, str(vault), XDG_CONFIG_HOME=str(tmp_path / "config")) as process:
         await process.begin()
         assert "alpha" in await process.text("read_note", name="A")
-        assert "obsidian_delete_note" in await names(process)
+        assert "obsidian_delete_note" in await list_tool_names(process)
         config.write_text('[tools]\ndisable = ["delete_note"]\n')
         await wait_for_list(process, lacks="obsidian_delete_note")
 
@@ -105,7 +105,7 @@ class Configured:
         self.folder.mkdir(parents=True)
         self.file = self.folder / "config.toml"
         self.write(config)
-        self.vault = small_vault(base, {"A.md": "alpha", "Private/B.md": "beta", **files})
+        self.vault = make_small_vault(base, {"A.md": "alpha", "Private/B.md": "beta", **files})
         self.environ = {"XDG_CONFIG_HOME": str(base / "config")}
 
     def write(self, config: str) -> None:
@@ -133,7 +133,7 @@ async def test_a_changed_scope_applies_at_once_and_settings_that_wait_are_named(
         await until(process, "read_note", "No note named", name="Private/B")
         setting.write("[scope]\nread_only = true\n")
         async with asyncio.timeout(BOUND):
-            while "obsidian_create_note" in await names(process):
+            while "obsidian_create_note" in await list_tool_names(process):
                 pass
         assert "beta" in await process.text("read_note", name="Private/B")
         code, _, err = await process.end()
@@ -153,7 +153,7 @@ async def test_tools_that_change_notes_appear_and_disappear_with_the_permission(
     async with setting.process("--tool-errors", "result") as process:
         started = await process.begin()
         assert "read-only" in started["result"]["instructions"]
-        before = await names(process)
+        before = await list_tool_names(process)
         assert "obsidian_read_note" in before
         assert "obsidian_create_note" not in before
         setting.write(vault)
@@ -162,7 +162,7 @@ async def test_tools_that_change_notes_appear_and_disappear_with_the_permission(
         assert "created" in await process.text("create_note", name="C")
         setting.write(read_only)
         await wait_for_list(process, lacks="obsidian_create_note")
-        assert await names(process) == before
+        assert await list_tool_names(process) == before
         refused = await process.ask(
             "tools/call", {"name": "obsidian_create_note", "arguments": {"name": "D"}}
         )
@@ -182,7 +182,7 @@ async def test_no_configuration_file_allows_what_the_command_line_forbids(tmp_pa
 
 async def test_what_a_person_has_open_is_private_when_they_say_so(tmp_path: Path) -> None:
     private = "[privacy]\nshare_selection = false\n"
-    setting = Configured(tmp_path, private, **{".obsidian/workspace.json": workspace("A.md")})
+    setting = Configured(tmp_path, private, **{".obsidian/workspace.json": make_workspace("A.md")})
     async with setting.process(str(setting.vault)) as process:
         await process.begin()
         assert await process.text("active") == "(no active note is known)"
@@ -195,7 +195,7 @@ async def test_what_a_person_has_open_is_private_when_they_say_so(tmp_path: Path
 async def test_plugin_files_inside_a_vault_that_obsidian_named_are_not_loaded(tmp_path: Path) -> None:
     """Nobody has said where the vault lies; an assistant may write there all the same."""
     home = tmp_path / "home"
-    environ = {**obsidian_knows(home, (home, 1, True)), "XDG_CONFIG_HOME": ""}
+    environ = {**register_in_obsidian(home, (home, 1, True)), "XDG_CONFIG_HOME": ""}
     tools = home / ".config" / "vaultbridge" / "tools"
     tools.mkdir(parents=True)
     (tools / "mine.py").write_text(TOOL.format(name="shout", answer="HEY"))
@@ -203,7 +203,7 @@ async def test_plugin_files_inside_a_vault_that_obsidian_named_are_not_loaded(tm
         async with VaultProcess(tmp_path, *options, **environ) as process:
             await process.begin()
             await process.text("list_files")
-            assert "shout" not in await names(process)
+            assert "shout" not in await list_tool_names(process)
             _, _, err = await process.end()
         assert b"inside a vault" in err
 

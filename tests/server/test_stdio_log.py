@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support.process import Process, environment
+from support.process import Process, make_process_environ
 from support.waiting import BOUND
 
 SECRET = "hunter2"
@@ -19,18 +19,18 @@ SECRET = "hunter2"
 
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
-    return environment(
+    return make_process_environ(
         VAULTBRIDGE_CACHE=str(tmp_path / "cache"), HOME=str(tmp_path / "home"), PYTHONWARNINGS="ignore"
     )
 
 
-def made(folder: Path) -> Path:
+def make_vault(folder: Path) -> Path:
     folder.mkdir()
     (folder / "Note.md").write_text(f"# Note\n\n{SECRET}\n", "utf-8")
     return folder
 
 
-async def logged(environ: dict[str, str], *args: str) -> str:
+async def run_and_log(environ: dict[str, str], *args: str) -> str:
     command = [sys.executable, "-m", "vaultbridge", "stdio", *args]
     async with Process(command, env=environ) as process:
         await process.initialize("2025-11-25")
@@ -52,7 +52,7 @@ async def test_at_debug_start_handshake_calls_and_failures_are_logged(
 ) -> None:
     from vaultbridge import __version__
 
-    log = await logged(environ, str(made(tmp_path / "My Notes")), "--log-level", "debug")
+    log = await run_and_log(environ, str(make_vault(tmp_path / "My Notes")), "--log-level", "debug")
     assert f"vaultbridge {__version__} on stdio, vaults: My Notes" in log
     assert "client test 1 speaks MCP 2025-11-25" in log
     assert "tools/call obsidian_read_note answered in " in log
@@ -65,12 +65,12 @@ async def test_at_debug_start_handshake_calls_and_failures_are_logged(
 
 
 async def test_at_info_nothing_is_written_while_all_is_well(tmp_path: Path, environ: dict[str, str]) -> None:
-    assert await logged(environ, str(made(tmp_path / "Notes"))) == ""
+    assert await run_and_log(environ, str(make_vault(tmp_path / "Notes"))) == ""
 
 
 async def test_a_missing_vault_is_one_line_with_its_path(tmp_path: Path, environ: dict[str, str]) -> None:
     missing = tmp_path / "My\nNotes"
-    log = await logged(environ, str(missing))
+    log = await run_and_log(environ, str(missing))
     assert log.splitlines() == [
         f"vaultbridge stdio: there is no vault at {tmp_path}/My�Notes; "
         "tools answer VAULT_NOT_FOUND until there is."
@@ -80,7 +80,7 @@ async def test_a_missing_vault_is_one_line_with_its_path(tmp_path: Path, environ
 async def test_a_name_that_obsidian_does_not_know_is_reported_when_it_is_opened(
     tmp_path: Path, environ: dict[str, str]
 ) -> None:
-    log = await logged(environ, "Nowhere")
+    log = await run_and_log(environ, "Nowhere")
     assert log.count("there is no vault at ") == 1
     assert "/Nowhere;" in log
 
@@ -111,7 +111,7 @@ def test_in_a_terminal_a_missing_vault_is_reported_at_once(
 async def test_a_folder_whose_name_is_not_utf_8_is_one_warning_and_hides_no_change(
     tmp_path: Path, environ: dict[str, str]
 ) -> None:
-    vault = made(tmp_path / "Notes")
+    vault = make_vault(tmp_path / "Notes")
     (vault / os.fsdecode(b"caf\xe9")).mkdir()
 
     async def ask(process: Process, tool: str, **arguments: str) -> str:

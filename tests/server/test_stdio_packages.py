@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from server.test_stdio_live import names
+from server.test_stdio_live import list_tool_names
 from support.plugins import GOOD, write_package
-from support.vault import VaultProcess, small_vault
+from support.vault import VaultProcess, make_small_vault
 from vaultbridge.plugins import registry as plugins
 from vaultbridge.server import stdio
 
@@ -24,27 +24,27 @@ def site(tmp_path: Path) -> Path:
 
 
 async def test_the_first_list_has_the_tools_of_packages(tmp_path: Path, site: Path) -> None:
-    vault = small_vault(tmp_path, {"A.md": "alpha"})
+    vault = make_small_vault(tmp_path, {"A.md": "alpha"})
     async with VaultProcess(tmp_path, str(vault), PYTHONPATH=str(site)) as process:
         await process.begin()
-        listed = await names(process)
+        listed = await list_tool_names(process)
         assert {"twinkle", "obsidian_read_note"} <= listed
         answer = await process.result("tools/call", {"name": "twinkle", "arguments": {}})
         assert answer["content"] == [{"type": "text", "text": "*"}]
 
 
 async def test_packages_that_are_left_out_are_in_no_list(tmp_path: Path, site: Path) -> None:
-    vault = small_vault(tmp_path, {"A.md": "alpha"})
+    vault = make_small_vault(tmp_path, {"A.md": "alpha"})
     config = tmp_path / "config" / "vaultbridge" / "config.toml"
     config.parent.mkdir(parents=True)
     config.write_text("[tools]\npackages = false\n", "utf-8")
     environ = {"PYTHONPATH": str(site), "XDG_CONFIG_HOME": str(tmp_path / "config")}
     async with VaultProcess(tmp_path, str(vault), **environ) as process:
         await process.begin()
-        assert "twinkle" not in await names(process)
+        assert "twinkle" not in await list_tool_names(process)
         # By now everything is loaded.
         assert "alpha" in await process.text("read_note", name="A")
-        assert "twinkle" not in await names(process)
+        assert "twinkle" not in await list_tool_names(process)
 
 
 def test_a_package_that_brings_tools_is_seen_wherever_python_looks_for_packages(

@@ -14,7 +14,7 @@ from vaultbridge.server.config.model import ServerConfig
 from vaultbridge.server.serve import load_tls
 
 
-def fingerprint(file: Path) -> str:
+def compute_fingerprint(file: Path) -> str:
     return hashlib.sha256(ssl.PEM_cert_to_DER_cert(file.read_text())).hexdigest()
 
 
@@ -27,7 +27,7 @@ def test_the_fingerprint_is_that_of_the_first_certificate_in_the_file(
 ) -> None:
     own, key = make_certificate(tmp_path, "own")
     signer, _ = make_certificate(tmp_path, "signer")
-    wanted = fingerprint(own)
+    wanted = compute_fingerprint(own)
     found = load_tls(ServerConfig(tls_certificate=str(own), tls_key=str(key)))
     assert found is not None and found.fingerprint == wanted
     chain = tmp_path / "chain.pem"

@@ -17,9 +17,9 @@ import aiohttp
 import pytest
 
 from server.conftest import Served, Serving, build_index
-from server.test_access import ask, bearer, initialized
+from server.test_access import ask, initialize, make_bearer
 from support.files import write_vault
-from support.http import events
+from support.http import read_events
 from support.waiting import BOUND
 
 HIDDEN = """---
@@ -50,11 +50,11 @@ LIMITS: dict[str, dict[str, Any]] = {
 NAMES = ("Private/Zebra", "Private/Zebra.md", "Zebra.canvas", "Private/Zebra.base", "ZebraAlias")
 
 
-def absent(text: str) -> str:
+def rename_to_absent(text: str) -> str:
     return text.replace("Zebra", "Qobra").replace("zebra", "qobra")
 
 
-def about(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def list_calls_about(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every tool that takes a note, asked about this one. None of it changes anything."""
     yield "read_note", {"name": name}
     yield "read_note", {"names": [name, "Hello"]}
@@ -122,7 +122,7 @@ async def call(served: Served, headers: dict[str, str], tool: str, arguments: di
         return f"{response.status} {await response.text()}"
 
 
-async def worked_on(served: Served) -> None:
+async def work_on_hidden(served: Served) -> None:
     """The owner has changed the hidden note, alone and with another one, and has it open."""
     alone = {"op": "append", "name": "Private/Zebra", "content": "zebraedit"}
     other = {"op": "append", "name": "Work/Plan", "content": "more"}
@@ -146,14 +146,16 @@ async def worked_on(served: Served) -> None:
 @pytest.mark.parametrize("limits", LIMITS)
 async def test_no_tool_reveals_a_hidden_note(serving: Serving, limits: str) -> None:
     async with serving("", "Notes") as served:
-        await worked_on(served)
+        await work_on_hidden(served)
         before = {file: file.read_bytes() for file in served.vault.rglob("*") if file.is_file()}
         _, secret = served.tokens.make("phone", **LIMITS[limits])
-        mine = bearer(secret)
+        mine = make_bearer(secret)
         for name in NAMES:
-            for (tool, hidden), (_, missing) in zip(about(name), about(absent(name)), strict=True):
+            for (tool, hidden), (_, missing) in zip(
+                list_calls_about(name), list_calls_about(rename_to_absent(name)), strict=True
+            ):
                 found = await call(served, mine, tool, hidden)
-                assert absent(found) == await call(served, mine, tool, missing), (tool, hidden)
+                assert rename_to_absent(found) == await call(served, mine, tool, missing), (tool, hidden)
                 for value in sorted({name, f"Private/{name}"}, key=len, reverse=True):
                     found = found.replace(value, "").replace(value.removesuffix(".md"), "")
                 assert not TRACE.search(found), (tool, hidden)
@@ -172,7 +174,7 @@ async def test_resources_prompts_and_completions_do_not_know_a_hidden_note(
 ) -> None:
     async with serving("", "Notes") as served:
         _, secret = served.tokens.make("phone", **LIMITS[limits])
-        session = await initialized(served, **bearer(secret))
+        session = await initialize(served, **make_bearer(secret))
         questions: list[tuple[str, dict[str, Any]]] = [
             ("resources/list", {}),
             ("prompts/list", {}),
@@ -199,9 +201,9 @@ async def test_resources_prompts_and_completions_do_not_know_a_hidden_note(
             uri = f"obsidian://vault/Notes/{place}"
             for method in ("resources/read", "resources/subscribe"):
                 _, hidden = await ask(served, session, method, uri=uri)
-                _, missing = await ask(served, session, method, uri=absent(uri))
+                _, missing = await ask(served, session, method, uri=rename_to_absent(uri))
                 assert "error" in hidden
-                assert absent(json.dumps(hidden)) == json.dumps(missing)
+                assert rename_to_absent(json.dumps(hidden)) == json.dumps(missing)
         _, found = await ask(
             served, session, "prompts/get", name="summarize_note", arguments={"note": "Private/Zebra"}
         )
@@ -214,7 +216,7 @@ async def test_changes_to_a_hidden_note_are_not_announced_to_those_who_may_not_s
 ) -> None:
     async with serving("", "Notes") as served:
         _, secret = served.tokens.make("phone", deny=("Private/",))
-        session = await initialized(served, **bearer(secret))
+        session = await initialize(served, **make_bearer(secret))
         uri = "obsidian://vault/Notes/Hello.md"
         assert (await ask(served, session, "resources/subscribe", uri=uri))[1]["result"] == {}
         async with (
@@ -227,7 +229,7 @@ async def test_changes_to_a_hidden_note_are_not_announced_to_those_who_may_not_s
             made = await served.call("create_note", name="Hello", content="x", overwrite=True)
             assert made["success"], made
             # Whoever may see all three got them in this order.
-            first = await anext(events(stream))
+            first = await anext(read_events(stream))
             assert first.message["params"] == {"uri": uri}
 
 
@@ -236,11 +238,11 @@ async def test_only_the_bridges_own_token_opens_the_sockets_of_editors(serving: 
     async with serving("", "Notes") as served:
         for limits in ({}, LIMITS["denied"]):
             _, secret = served.tokens.make(f"phone {len(limits)}", **limits)
-            for headers in (bearer(secret), {"X-Claude-Code-Ide-Authorization": secret}):
+            for headers in (make_bearer(secret), {"X-Claude-Code-Ide-Authorization": secret}):
                 with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
                     await served.http.ws_connect(f"{served.url}/", headers=headers, protocols=("mcp",))
                 assert caught.value.status == 401
-            async with served.http.ws_connect(f"{served.url}/editor", headers=bearer(secret)) as editor:
+            async with served.http.ws_connect(f"{served.url}/editor", headers=make_bearer(secret)) as editor:
                 hello = {"app": "test", "token": secret, "abilities": {}}
                 await editor.send_json({"jsonrpc": "2.0", "id": 1, "method": "hello", "params": hello})
                 assert "error" in await editor.receive_json(timeout=BOUND)
@@ -265,9 +267,9 @@ async def test_with_a_read_only_token_nothing_can_be_changed_by_any_way(serving:
             ("batch", {"operations": [{"op": "delete", "name": "Hello"}]}),
             ("undo", {}),
         ]
-        session = await initialized(served, **bearer(secret))
+        session = await initialize(served, **make_bearer(secret))
         for tool, arguments in changes:
-            over_bridge = await call(served, bearer(secret), tool, arguments)
+            over_bridge = await call(served, make_bearer(secret), tool, arguments)
             assert '"success":false' in over_bridge, tool
             named = {"name": f"obsidian_{tool}", "arguments": arguments}
             _, answer = await ask(served, session, "tools/call", **named)
@@ -280,7 +282,7 @@ async def test_with_a_read_only_token_nothing_can_be_changed_by_any_way(serving:
 async def test_the_history_of_a_note_that_became_private_is_hidden(serving: Serving) -> None:
     async with serving("", "Notes") as served:
         _, secret = served.tokens.make("phone", deny=("Private/",))
-        mine = bearer(secret)
+        mine = make_bearer(secret)
         await served.call("edit_note", name="Work/Plan", op="append", content="zebraplan")
         assert "zebraplan" in await call(served, mine, "history", {"id": 1})
         await served.call("move_note", name="Work/Plan", to="Private/Plan")

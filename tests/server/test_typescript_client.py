@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from server.conftest import Serving
-from support.node import clients_with, node
+from support.node import find_node, install_clients
 from support.process import run_to_end
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(400)]
@@ -19,7 +19,7 @@ SCRIPT = Path(__file__).parent / "http_session.mjs"
 
 @pytest.fixture(scope="module")
 def clients() -> Path:
-    return clients_with(SCRIPT)
+    return install_clients(SCRIPT)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ async def test_a_whole_session_without_a_token(
         tools = served.config_file.parent / "tools"
         tools.mkdir()
         env = {"PATH": os.environ["PATH"], "HOME": str(served.home)}
-        command = (node(clients), SCRIPT.name, f"{served.url}/mcp", mode, str(tools / "waving.py"))
+        command = (find_node(clients), SCRIPT.name, f"{served.url}/mcp", mode, str(tools / "waving.py"))
         code, out, err = await run_to_end(*command, cwd=clients, env=env, seconds=BOUND)
         assert code == 0, err
         seen = json.loads(out)

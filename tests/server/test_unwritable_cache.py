@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from support.files import mounted
-from support.process import Process, environment
+from support.process import Process, make_process_environ
 
 NOTE = "# Moth\n\nattracted by light\n"
 
@@ -26,7 +26,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
     place.write_text("not a folder")
     passing = tmp_path / "tmp"
     passing.mkdir()
-    return environment(
+    return make_process_environ(
         VAULTBRIDGE_CACHE=str(place),
         HOME=str(tmp_path / "home"),
         TMPDIR=str(passing),
@@ -53,7 +53,7 @@ async def test_where_the_cache_has_no_room_for_a_new_index_notes_are_found_all_t
             assert not good and "Nothing can be changed" in text
 
 
-def names_in(folder: Path) -> list[str]:
+def list_names(folder: Path) -> list[str]:
     return [file.name for file in folder.iterdir()]
 
 
@@ -85,8 +85,8 @@ async def test_over_stdio_notes_are_read_and_found_and_not_changed(
     assert code == 0
     assert b"The index is temporary" in err
     assert (vault / "Moth.md").read_text("utf-8") == NOTE
-    assert names_in(vault) == ["Moth.md"]
-    assert names_in(Path(environ["TMPDIR"])) == []
+    assert list_names(vault) == ["Moth.md"]
+    assert list_names(Path(environ["TMPDIR"])) == []
 
 
 def test_commands_read_and_search_too(vault: Path, environ: dict[str, str]) -> None:
@@ -119,4 +119,4 @@ def test_without_a_temporary_folder_the_first_problem_is_reported(
     monkeypatch.setattr(tempfile, "tempdir", str(vault.parent / "missing"))
     with pytest.raises(EngineFailure, match="cache folder cannot be used"):
         open_engine(vault, environ=environ)
-    assert names_in(vault) == ["Moth.md"]
+    assert list_names(vault) == ["Moth.md"]

@@ -13,7 +13,7 @@ from vaultbridge.limits import VAULTS
 from vaultbridge.server.vault_choice import list_obsidian_vaults, name_vaults
 
 
-def obsidian_knows(home: Path, *vaults: tuple[Path, int, bool]) -> dict[str, str]:
+def register_in_obsidian(home: Path, *vaults: tuple[Path, int, bool]) -> dict[str, str]:
     entries: dict[str, Any] = {
         f"id{number}": {"path": str(folder), "ts": opened, **({"open": True} if is_open else {})}
         for number, (folder, opened, is_open) in enumerate(vaults)
@@ -43,13 +43,13 @@ def test_the_number_of_vaults_is_bounded() -> None:
 
 def test_without_a_name_the_vaults_open_in_obsidian_are_used(tmp_path: Path) -> None:
     a, b, c = (tmp_path / name for name in "abc")
-    environ = obsidian_knows(tmp_path / "home", (a, 1, True), (b, 3, False), (c, 2, True))
+    environ = register_in_obsidian(tmp_path / "home", (a, 1, True), (b, 3, False), (c, 2, True))
     assert list_obsidian_vaults(environ) == [str(c), str(a)]
 
 
 def test_with_no_open_vault_the_last_opened_existing_one_is_used(tmp_path: Path) -> None:
     a, b, gone = (tmp_path / name for name in ("a", "b", "gone"))
-    environ = obsidian_knows(tmp_path / "home", (a, 1, False), (b, 3, False), (gone, 9, False))
+    environ = register_in_obsidian(tmp_path / "home", (a, 1, False), (b, 3, False), (gone, 9, False))
     gone.rmdir()
     assert list_obsidian_vaults(environ) == [str(b)]
 

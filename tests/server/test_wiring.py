@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from server.test_vault_choice import obsidian_knows
+from server.test_vault_choice import register_in_obsidian
 from vaultbridge.errors import NoteNotFound, VaultNotFound
 from vaultbridge.server.config.model import EmbeddingsConfig
 from vaultbridge.server.wiring import make_embedding_settings, open_engine
@@ -14,7 +14,7 @@ from vaultbridge.vault.scope import Scope
 
 
 def test_a_vault_is_found_by_folder_and_by_the_name_that_obsidian_knows(tmp_path: Path) -> None:
-    environ = obsidian_knows(tmp_path / "home", (tmp_path / "Notes", 1, True))
+    environ = register_in_obsidian(tmp_path / "home", (tmp_path / "Notes", 1, True))
     environ["VAULTBRIDGE_CACHE"] = str(tmp_path / "cache")
     for named in ("Notes", str(tmp_path / "Notes"), tmp_path / "Notes"):
         with open_engine(named, environ=environ) as engine:

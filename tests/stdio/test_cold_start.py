@@ -15,8 +15,8 @@ from types import ModuleType
 
 import pytest
 
-from support.process import ROOT, environment
-from support.vault import VaultProcess, small_vault
+from support.process import ROOT, make_process_environ
+from support.vault import VaultProcess, make_small_vault
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.store.schema import INDEX_FILE
 from vaultbridge.tools.standard import STANDARD_TOOLS
@@ -49,7 +49,7 @@ sync.Synchronizer(Root(vault), Index.open(cache)).sync_all(report)
 """Another process that builds the index: stops after the first notes, and goes on when its input ends."""
 
 
-def cache_of(base: Path, vault: Path) -> Path:
+def find_cache(base: Path, vault: Path) -> Path:
     """Where a process that `VaultProcess` starts keeps what it knows of this vault."""
     return vault_cache(vault, base / "cache")
 
@@ -58,10 +58,10 @@ def cache_of(base: Path, vault: Path) -> Path:
 async def builder(base: Path, vault: Path) -> AsyncIterator[asyncio.subprocess.Process]:
     """A first build that stands still in its middle; closing the builder's input lets it go on."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", BUILDER, str(vault), str(cache_of(base, vault))),
+        *(sys.executable, "-c", BUILDER, str(vault), str(find_cache(base, vault))),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
-        env=environment(),
+        env=make_process_environ(),
     )
     try:
         assert process.stdout is not None
@@ -73,7 +73,7 @@ async def builder(base: Path, vault: Path) -> AsyncIterator[asyncio.subprocess.P
         await process.communicate()
 
 
-def generator() -> ModuleType:
+def load_generator() -> ModuleType:
     spec = importlib.util.spec_from_file_location("generate", ROOT / "benchmarks" / "generate.py")
     assert spec is not None
     assert spec.loader is not None
@@ -86,7 +86,7 @@ def generator() -> ModuleType:
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("large") / "Large"
-    generator().generate(folder, NOTES)
+    load_generator().generate(folder, NOTES)
     return folder
 
 
@@ -98,7 +98,7 @@ async def complete(process: VaultProcess) -> str:
     return text
 
 
-async def found(process: VaultProcess, query: str, path: str) -> None:
+async def wait_until_found(process: VaultProcess, query: str, path: str) -> None:
     """Ask until the search finds the note: a change is announced when it is on the disk, and the process that
     keeps the index may be a moment behind."""
     async with asyncio.timeout(BOUND):
@@ -126,14 +126,14 @@ async def test_everything_is_served_while_the_index_is_being_built(tmp_path: Pat
         assert building.stdin is not None
         building.stdin.close()
         await complete(process)
-        await found(process, "quokkaphone", "Hub.md")
+        await wait_until_found(process, "quokkaphone", "Hub.md")
         code, _, err = await process.end()
         assert code == 0, err
     (large / "Hub.md").write_bytes(before)
 
 
 async def test_a_process_killed_while_it_builds_leaves_nothing_broken(tmp_path: Path, large: Path) -> None:
-    cache = cache_of(tmp_path, large)
+    cache = find_cache(tmp_path, large)
     Index.open(cache).close()
     with closing(sqlite3.connect(cache / INDEX_FILE, isolation_level=None)) as writer:
         # As long as somebody else writes, no build can come to its end.
@@ -159,7 +159,7 @@ async def test_the_end_of_input_ends_a_build_at_once(tmp_path: Path, large: Path
 
 
 async def test_one_process_keeps_the_index_and_the_next_takes_over_when_it_is_killed(tmp_path: Path) -> None:
-    vault = small_vault(tmp_path, {"A.md": "alpha"})
+    vault = make_small_vault(tmp_path, {"A.md": "alpha"})
     uri = {"uri": "obsidian://vault/Notes/A.md"}
     async with VaultProcess(tmp_path, str(vault)) as leader, VaultProcess(tmp_path, str(vault)) as second:
         await leader.begin()
@@ -168,9 +168,9 @@ async def test_one_process_keeps_the_index_and_the_next_takes_over_when_it_is_ki
         await second.result("resources/subscribe", uri)
         (vault / "A.md").write_text("beta")
         assert await second.notification("notifications/resources/updated") == uri
-        await found(second, "beta", "A.md")
+        await wait_until_found(second, "beta", "A.md")
         os.kill(leader.inner.pid, signal.SIGKILL)
         await leader.wait()
         (vault / "A.md").write_text("gamma")
         assert await second.notification("notifications/resources/updated") == uri
-        await found(second, "gamma", "A.md")
+        await wait_until_found(second, "gamma", "A.md")

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from support.node import clients_with, node
-from support.process import ROOT, environment, run_to_end
-from support.vault import command, isolated_environ, sample_vault
+from support.node import find_node, install_clients
+from support.process import ROOT, make_process_environ, run_to_end
+from support.vault import copy_sample_vault, make_command, make_isolated_environ
 from vaultbridge.tools.standard import STANDARD_TOOLS
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(400)]
@@ -22,19 +22,19 @@ INSPECTOR = Path("node_modules/@modelcontextprotocol/inspector/clients/launcher/
 
 @pytest.fixture(scope="module")
 def clients() -> Path:
-    return clients_with(SCRIPT)
+    return install_clients(SCRIPT)
 
 
 async def run(base: Path, folder: Path, *args: str) -> Any:
-    env = {**environment(PATH=os.environ["PATH"]), **isolated_environ(base)}
-    code, out, err = await run_to_end(node(folder), *args, cwd=folder, env=env, seconds=BOUND)
+    env = {**make_process_environ(PATH=os.environ["PATH"]), **make_isolated_environ(base)}
+    code, out, err = await run_to_end(find_node(folder), *args, cwd=folder, env=env, seconds=BOUND)
     assert code == 0, err
     return json.loads(out)
 
 
 async def test_the_typescript_client_does_a_whole_session(tmp_path: Path, clients: Path) -> None:
-    vault = sample_vault(tmp_path)
-    seen = await run(tmp_path, clients, SCRIPT.name, str(vault / "Home.md"), *command(str(vault)))
+    vault = copy_sample_vault(tmp_path)
+    seen = await run(tmp_path, clients, SCRIPT.name, str(vault / "Home.md"), *make_command(str(vault)))
     assert seen.pop("tools") == len(STANDARD_TOOLS)
     uri = "obsidian://vault/Sample%20Vault/Home.md"
     assert seen == {
@@ -55,7 +55,7 @@ async def test_the_typescript_client_does_a_whole_session(tmp_path: Path, client
 
 
 async def test_the_inspector_lists_calls_reads_and_prompts(tmp_path: Path, clients: Path) -> None:
-    target = ["-e", f"PYTHONPATH={ROOT / 'src'}", *command(str(sample_vault(tmp_path)))]
+    target = ["-e", f"PYTHONPATH={ROOT / 'src'}", *make_command(str(copy_sample_vault(tmp_path)))]
 
     async def inspect(*args: str) -> Any:
         return await run(tmp_path, clients, str(clients / INSPECTOR), "--cli", *target, *args)

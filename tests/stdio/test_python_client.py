@@ -15,8 +15,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.subscriptions import ResourceUpdated
 
-from support.process import environment
-from support.vault import command, isolated_environ, sample_vault
+from support.process import make_process_environ
+from support.vault import copy_sample_vault, make_command, make_isolated_environ
 from support.waiting import BOUND
 from support.wire import EVERY_VERSION, MODERN
 from vaultbridge.tools.standard import standard_catalog
@@ -35,8 +35,8 @@ async def session(
     if version != MODERN:
         # The client offers the newest version it has; an older client is one whose newest is older.
         monkeypatch.setattr(mcp.client.session, "LATEST_HANDSHAKE_VERSION", version)
-    args = command(str(sample_vault(base)))[1:]
-    env = {**environment(), **isolated_environ(base)}
+    args = make_command(str(copy_sample_vault(base)))[1:]
+    env = {**make_process_environ(), **make_isolated_environ(base)}
     parameters = StdioServerParameters(command=sys.executable, args=args, env=env)
     mode = MODERN if version == MODERN else "legacy"
     async with asyncio.timeout(BOUND), Client(parameters, mode=mode, **options) as client:
@@ -44,7 +44,7 @@ async def session(
         yield client
 
 
-def text(result: types.CallToolResult) -> str:
+def read_text(result: types.CallToolResult) -> str:
     (block,) = result.content
     assert isinstance(block, types.TextContent)
     return block.text
@@ -57,7 +57,7 @@ async def test_a_whole_session_in_every_version(
     async with session(tmp_path, version, monkeypatch) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert set(tools) == set(standard_catalog().names())
-        assert "Nightjar Hill" in text(await client.call_tool("obsidian_read_note", {"name": "Home"}))
+        assert "Nightjar Hill" in read_text(await client.call_tool("obsidian_read_note", {"name": "Home"}))
         made = await client.call_tool("obsidian_create_note", {"name": "Garden/From SDK", "content": "x"})
         assert (tmp_path / "Sample Vault/Garden/From SDK.md").read_text() == "x"
         if version >= "2025-06-18":
@@ -133,5 +133,5 @@ async def test_a_failed_call_is_reported_with_the_closest_names(
         else:
             result = await call
             assert result.is_error
-            found = text(result)
+            found = read_text(result)
         assert "No note named 'Hedgehog coridor'" in found

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from support.vault import VaultProcess, small_vault
+from support.vault import VaultProcess, make_small_vault
 
 
 async def test_the_handshake_the_list_and_the_first_note(tmp_path: Path) -> None:
-    vault = small_vault(tmp_path, {"A.md": "a"})
+    vault = make_small_vault(tmp_path, {"A.md": "a"})
     async with VaultProcess(tmp_path, str(vault)) as process:
         answer = await process.initialize("2024-11-05")
         assert answer["result"]["protocolVersion"] == "2024-11-05"
@@ -37,7 +37,7 @@ async def test_the_handshake_the_list_and_the_first_note(tmp_path: Path) -> None
 
 
 async def test_the_application_errors_have_the_codes_of_the_table(tmp_path: Path) -> None:
-    vault = small_vault(tmp_path, {"A.md": "a", "X/S.md": "", "Y/S.md": ""})
+    vault = make_small_vault(tmp_path, {"A.md": "a", "X/S.md": "", "Y/S.md": ""})
     async with VaultProcess(tmp_path, str(vault)) as process:
         await process.begin("2024-11-05")
         for tool, arguments, code, word in (
@@ -62,7 +62,7 @@ async def test_the_application_errors_have_the_codes_of_the_table(tmp_path: Path
 
 
 async def test_calls_before_the_handshake_are_refused(tmp_path: Path) -> None:
-    async with VaultProcess(tmp_path, str(small_vault(tmp_path, {"A.md": "a"}))) as process:
+    async with VaultProcess(tmp_path, str(make_small_vault(tmp_path, {"A.md": "a"}))) as process:
         answer = await process.ask("tools/call", {"name": "obsidian_read_note", "arguments": {"name": "A"}})
         assert answer["error"]["code"] == -32600
         await process.begin()
@@ -71,7 +71,7 @@ async def test_calls_before_the_handshake_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["exit", "end of input"])
 async def test_what_is_in_flight_at_the_end_is_written_and_answered(tmp_path: Path, how: str) -> None:
-    vault = small_vault(tmp_path, {"A.md": "a"})
+    vault = make_small_vault(tmp_path, {"A.md": "a"})
     async with VaultProcess(tmp_path, str(vault)) as process:
         await process.begin("2024-11-05")
         for number in range(5):
@@ -91,7 +91,7 @@ async def test_what_is_in_flight_at_the_end_is_written_and_answered(tmp_path: Pa
 
 async def test_the_time_limit_is_answered_and_the_server_lives_on(tmp_path: Path) -> None:
     """A plugin's tool that never comes back holds a thread, and nothing else."""
-    vault = small_vault(tmp_path, {"A.md": "a"})
+    vault = make_small_vault(tmp_path, {"A.md": "a"})
     tools = tmp_path / "home" / ".config" / "vaultbridge" / "tools"
     tools.mkdir(parents=True)
     (tools / "stuck.py").write_text(
@@ -136,7 +136,7 @@ async def test_the_time_limit_is_answered_and_the_server_lives_on(tmp_path: Path
 async def test_a_query_that_cannot_be_read_is_a_wrong_argument(
     tmp_path: Path, query: str, where: str, what: str
 ) -> None:
-    vault = small_vault(tmp_path, {"A.md": "a"})
+    vault = make_small_vault(tmp_path, {"A.md": "a"})
     call = {"name": "obsidian_search", "arguments": {"query": query}}
     for version in ("2024-11-05", "2025-11-25"):
         async with VaultProcess(tmp_path, str(vault)) as process:
@@ -152,7 +152,7 @@ async def test_a_query_that_cannot_be_read_is_a_wrong_argument(
 
 
 async def test_a_name_that_begins_like_a_question_is_no_drive(tmp_path: Path) -> None:
-    vault = small_vault(tmp_path, {"Q: why?.md": "because", "A.md": "[[Q: why?]]"})
+    vault = make_small_vault(tmp_path, {"Q: why?.md": "because", "A.md": "[[Q: why?]]"})
     async with VaultProcess(tmp_path, str(vault)) as process:
         await process.begin()
         assert "because" in await process.text("read_note", name="Q: why?")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.vault import VaultProcess, small_vault
+from support.vault import VaultProcess, make_small_vault
 
 NOISY = """\
 import os, subprocess, sys
@@ -34,7 +34,7 @@ async def test_nothing_that_a_tool_or_its_child_prints_reaches_the_client(tmp_pa
     tools = tmp_path / "home" / ".config" / "vaultbridge" / "tools"
     tools.mkdir(parents=True)
     (tools / "noisy.py").write_text(NOISY)
-    vault = small_vault(tmp_path, {"A.md": "a"})
+    vault = make_small_vault(tmp_path, {"A.md": "a"})
     async with VaultProcess(tmp_path, str(vault)) as process:
         await process.begin()
         await process.text("read_note", name="A")
@@ -62,16 +62,16 @@ async def test_logs_go_to_standard_error_and_name_no_secret_of_the_client(tmp_pa
     assert b"Traceback" not in err
 
 
-def _resident(pid: int) -> int:
+def _read_resident(pid: int) -> int:
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.partition("VmRSS:")[2].split()[0])
 
 
-def _threads(pid: int) -> int:
+def _count_threads(pid: int) -> int:
     return len(list(Path(f"/proc/{pid}/task").iterdir()))
 
 
-def _children(pid: int) -> list[str]:
+def _list_children(pid: int) -> list[str]:
     return [
         child
         for listing in Path(f"/proc/{pid}/task").glob("*/children")
@@ -82,7 +82,7 @@ def _children(pid: int) -> list[str]:
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 async def test_patterns_that_time_out_leave_nothing_behind(tmp_path: Path) -> None:
     text = "alpha beta gamma " * 3000 + "\n" + "a" * 60 + "b"
-    vault = small_vault(tmp_path, {f"N{number}.md": text for number in range(600)})
+    vault = make_small_vault(tmp_path, {f"N{number}.md": text for number in range(600)})
     async with VaultProcess(tmp_path, str(vault)) as process:
         await process.begin()
         while "index is still being built" in await process.text("search", query="alpha"):
@@ -90,8 +90,8 @@ async def test_patterns_that_time_out_leave_nothing_behind(tmp_path: Path) -> No
         seen = []
         for _ in range(3):
             assert "took longer than" in await process.text("search", query="/(a|aa)+c/")
-            seen.append((_resident(process.inner.pid), _threads(process.inner.pid)))
-            assert _children(process.inner.pid) == []
+            seen.append((_read_resident(process.inner.pid), _count_threads(process.inner.pid)))
+            assert _list_children(process.inner.pid) == []
         (first, threads), (last, threads_in_the_end) = seen[0], seen[-1]
         assert last < 1.5 * first, seen
         assert threads_in_the_end <= threads + 1, seen
@@ -99,20 +99,20 @@ async def test_patterns_that_time_out_leave_nothing_behind(tmp_path: Path) -> No
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 async def test_refused_calls_on_a_large_note_leave_nothing_behind(tmp_path: Path) -> None:
-    vault = small_vault(tmp_path, {"Large.md": "a line of words\n" * 200_000})
+    vault = make_small_vault(tmp_path, {"Large.md": "a line of words\n" * 200_000})
     refused = {"op": "replace_text", "name": "Large", "old": "not there", "new": "x"}
     async with VaultProcess(tmp_path, str(vault)) as process:
         await process.begin()
         seen = []
         for _ in range(24):
             assert "does not occur" in await process.text("edit_note", **refused)
-            seen.append(_resident(process.inner.pid))
+            seen.append(_read_resident(process.inner.pid))
         assert seen[-1] < 1.5 * seen[3], seen
 
 
 async def test_a_read_is_answered_before_patterns_that_never_end(tmp_path: Path) -> None:
     """Also the first patterns that the process sees, when it knows nothing about how long they take."""
-    vault = small_vault(tmp_path, {"A.md": "a" * 60 + "b", "B.md": "b"})
+    vault = make_small_vault(tmp_path, {"A.md": "a" * 60 + "b", "B.md": "b"})
     async with VaultProcess(tmp_path, str(vault)) as process:
         await process.begin()
         # Once, so that the engine and the index are there. Not the note that is read later: the server keeps

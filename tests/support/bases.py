@@ -17,7 +17,7 @@ from vaultbridge.vault.dates import format_moment
 NOW = datetime(2025, 5, 27, 14, 30, 15, 250_000)
 
 
-def file_row(
+def make_file_row(
     path: str,
     *,
     properties: Mapping[str, Any] | None = None,
@@ -48,7 +48,7 @@ def file_row(
     )
 
 
-BOOK = file_row(
+BOOK = make_file_row(
     "Books/Dune.md",
     properties={
         "price": 12.5,
@@ -71,9 +71,9 @@ BOOK = file_row(
     embeds=("Images/cover.png",),
     backlinks=("Index.md",),
 )
-AUTHOR = file_row("People/Frank Herbert.md", properties={"born": 1920}, links=("Books/Dune.md",))
-INDEX = file_row("Index.md", properties={"status": "reading"}, links=("Books/Dune.md",))
-COVER = file_row("Images/cover.png")
+AUTHOR = make_file_row("People/Frank Herbert.md", properties={"born": 1920}, links=("Books/Dune.md",))
+INDEX = make_file_row("Index.md", properties={"status": "reading"}, links=("Books/Dune.md",))
+COVER = make_file_row("Images/cover.png")
 ROWS = (BOOK, AUTHOR, INDEX, COVER)
 
 TABLE = FileTable(row.path for row in ROWS)

@@ -100,7 +100,7 @@ class SampleProvider(EmptyProvider):
             listener(ToolsChanged())
 
 
-def server_of(provider: Provider) -> McpServer:
+def make_server(provider: Provider) -> McpServer:
     async def make() -> Provider:
         return provider
 
@@ -132,7 +132,7 @@ async def running(
     **options: Any,
 ) -> AsyncIterator[Bridge]:
     provider = provider or SampleProvider()
-    served = server or server_of(provider)
+    served = server or make_server(provider)
 
     async def anybody(request: web.Request) -> Grant:
         return Grant(served)

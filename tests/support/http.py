@@ -14,7 +14,7 @@ from aiohttp import web
 from conformance.fixture import FixtureProvider
 from support import schema
 from support.waiting import BOUND
-from support.wire import MODERN, fixture_server, modern_meta
+from support.wire import MODERN, make_fixture_server, make_meta
 from vaultbridge.protocols.http.guard import HostGuard
 from vaultbridge.protocols.mcp.http.endpoint import add_mcp_routes
 
@@ -33,7 +33,7 @@ class Event:
         return msgspec.json.decode(self.data)
 
 
-async def events(response: aiohttp.ClientResponse) -> AsyncIterator[Event]:
+async def read_events(response: aiohttp.ClientResponse) -> AsyncIterator[Event]:
     """The events of a stream, read as the HTML standard says; comments are left out."""
     fields: dict[str, str] = {}
     async for raw in response.content:
@@ -78,7 +78,7 @@ class HttpClient:
         self.last_id += 1
         params = params or {}
         if self.version == MODERN:
-            params = {"_meta": modern_meta(), **params}
+            params = {"_meta": make_meta(), **params}
             name = params.get("name") or params.get("uri")
             headers = {"Mcp_Method": method, **({"Mcp_Name": name} if name else {}), **headers}
         message = {"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params}
@@ -90,7 +90,7 @@ class HttpClient:
             if response.content_type == "application/json":
                 answer = msgspec.json.decode(await response.read())
             else:
-                answer = [event.message async for event in events(response) if event.data][-1]
+                answer = [event.message async for event in read_events(response) if event.data][-1]
             if self.version:
                 schema.check(self.version, answer, method)
             return answer
@@ -113,7 +113,7 @@ class HttpClient:
 
 @asynccontextmanager
 async def http_server(**options: Any) -> AsyncIterator[HttpClient]:
-    server, fixture = fixture_server()
+    server, fixture = make_fixture_server()
     app = web.Application()
     options.setdefault("guard", HostGuard())
     if "authorize" in options:

@@ -34,7 +34,7 @@ class MemoryVault:
     def references(self) -> list[Reference]:
         table = self.table
         return [
-            Reference(path, link, _path(link.target, path, table))
+            Reference(path, link, _find_path(link.target, path, table))
             for path in self.texts
             for link in self.note(path).links
         ]
@@ -64,12 +64,12 @@ class MemoryVault:
         )
 
 
-def _path(target: str, source: str, table: FileTable) -> str | None:
+def _find_path(target: str, source: str, table: FileTable) -> str | None:
     found = resolve(target, source, table)
     return found.path if isinstance(found, Resolved) else None
 
 
-def card(kind: str, name: str, **more: object) -> dict[str, object]:
+def make_card(kind: str, name: str, **more: object) -> dict[str, object]:
     """A card of a canvas, as its JSON."""
     return {"id": name, "type": kind, "x": 0, "y": 0, "width": 9, "height": 9, **more}
 
@@ -78,14 +78,14 @@ FOLDERS = ["", "a", "b", "a/b", "x y", "Ünï", "a/b/c"]
 NAMES = ["n.md", "m.md", "é.md", "two words.md", "v1.2.md", "p(1).md", "it's 100%.md", "pic.png", "b&d.md"]
 
 
-def joined(folder: str, name: str) -> str:
+def join_path(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name
 
 
-PATHS = st.builds(joined, st.sampled_from(FOLDERS), st.sampled_from(NAMES))
+PATHS = st.builds(join_path, st.sampled_from(FOLDERS), st.sampled_from(NAMES))
 
 
-def forms(path: str, source: str) -> list[str]:
+def list_forms(path: str, source: str) -> list[str]:
     """Ways in which a person may have written the path; some lead to another file on purpose."""
     full = path.removesuffix(".md")
     name = full.rpartition("/")[2]
@@ -94,7 +94,7 @@ def forms(path: str, source: str) -> list[str]:
     return [name, full, f"/{full}", partial, relative, f"./{relative}", path, name.upper(), f"../{name}"]
 
 
-def spelled(target: str) -> str:
+def escape_target(target: str) -> str:
     return target.replace("%", "%25").replace(" ", "%20")
 
 
@@ -120,22 +120,22 @@ def vaults(draw: st.DrawFn) -> dict[str, str]:
             shape = draw(
                 st.sampled_from(['up: "[[{t}]]"', "up: '[[{q}|x]]' # c", 'l:\n  - "[[{t}#h]]"\n  - b'])
             )
-            target = draw(st.sampled_from(forms(draw(st.sampled_from(paths)), path)))
+            target = draw(st.sampled_from(list_forms(draw(st.sampled_from(paths)), path)))
             front = "---\n" + shape.format(t=target, q=target.replace("'", "''")) + "\n---\n"
         lines = []
         for _ in range(draw(st.integers(0, 4))):
-            target = draw(st.sampled_from(forms(draw(st.sampled_from(paths)), path)))
+            target = draw(st.sampled_from(list_forms(draw(st.sampled_from(paths)), path)))
             written = draw(st.sampled_from(WRITTEN))
-            lines.append(written.format(t=target, m=spelled(target), a=target.replace("%", "%25")))
+            lines.append(written.format(t=target, m=escape_target(target), a=target.replace("%", "%25")))
         texts[path] = (front + "\n\n".join(lines)).replace("\n", line_end)
     if draw(st.booleans()):
-        where = joined(draw(st.sampled_from(FOLDERS)), "board.canvas")
+        where = join_path(draw(st.sampled_from(FOLDERS)), "board.canvas")
         shown = [draw(st.sampled_from(paths)) for _ in range(3)]
-        inside = "\n".join(f"[[{form}]]" for form in forms(shown[1], where)[:4])
+        inside = "\n".join(f"[[{form}]]" for form in list_forms(shown[1], where)[:4])
         nodes = [
-            card("file", "1", file=shown[0]),
-            card("text", "2", text=inside),
-            card("file", "3", file=shown[2]),
+            make_card("file", "1", file=shown[0]),
+            make_card("text", "2", text=inside),
+            make_card("file", "3", file=shown[2]),
         ]
         texts[where] = json.dumps({"nodes": nodes}, ensure_ascii=draw(st.booleans()), indent="\t")
     return texts
@@ -150,7 +150,7 @@ def renames(draw: st.DrawFn) -> tuple[dict[str, str], dict[str, str]]:
         name = old.rpartition("/")[2]
         if draw(st.booleans()) and name.endswith(".md"):
             name = draw(st.sampled_from([n for n in NAMES if n.endswith(".md")]))
-        new = joined(draw(st.sampled_from(FOLDERS)), name)
+        new = join_path(draw(st.sampled_from(FOLDERS)), name)
         if new not in moves.values() and (new not in texts or new in moved):
             moves[old] = new
     taken = set(texts) - set(moves)

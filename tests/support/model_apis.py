@@ -14,44 +14,44 @@ TYPES = {"object", "array", "string", "integer", "number", "boolean", "null"}
 UNKNOWN_TO_GEMINI = {"$ref", "$defs", "allOf", "oneOf", "not", "const", "prefixItems", "patternProperties"}
 
 
-def nodes(schema: Schema, place: str = "$") -> Iterator[tuple[str, Schema]]:
+def walk_schema(schema: Schema, place: str = "$") -> Iterator[tuple[str, Schema]]:
     """Every schema within a schema, with its place."""
     yield place, schema
     for name, inner in schema.get("properties", {}).items():
-        yield from nodes(inner, f"{place}.{name}")
+        yield from walk_schema(inner, f"{place}.{name}")
     for key in ("items", "additionalProperties"):
         if isinstance(schema.get(key), dict):
-            yield from nodes(schema[key], f"{place}[{key}]")
+            yield from walk_schema(schema[key], f"{place}[{key}]")
     for key in ("anyOf", "oneOf", "allOf", "prefixItems"):
         for number, inner in enumerate(schema.get(key, ())):
-            yield from nodes(inner, f"{place}.{key}[{number}]")
+            yield from walk_schema(inner, f"{place}.{key}[{number}]")
     for name, inner in schema.get("$defs", {}).items():
-        yield from nodes(inner, f"{place}.$defs.{name}")
+        yield from walk_schema(inner, f"{place}.$defs.{name}")
 
 
-def untyped(schema: Schema) -> list[str]:
+def find_untyped(schema: Schema) -> list[str]:
     """The places of nodes without exactly one type, or alternatives that have one each."""
     return [
         place
-        for place, node in nodes(schema)
+        for place, node in walk_schema(schema)
         if not (node.get("type") in TYPES if isinstance(node.get("type"), str) else node.get("anyOf"))
         and "$ref" not in node
     ]
 
 
-def undescribed(schema: Schema) -> list[str]:
+def find_undescribed(schema: Schema) -> list[str]:
     return [
         f"{place}.{name}"
-        for place, node in nodes(schema)
+        for place, node in walk_schema(schema)
         for name, inner in node.get("properties", {}).items()
         if not inner.get("description", "").strip()
     ]
 
 
-def refused_by_gemini(schema: Schema) -> list[str]:
+def find_refused_by_gemini(schema: Schema) -> list[str]:
     """Google: one type for each node, items for each array, members for each object, enums of strings."""
-    problems = untyped(schema)
-    for place, node in nodes(schema):
+    problems = find_untyped(schema)
+    for place, node in walk_schema(schema):
         problems += [f"{place}: {key}" for key in sorted(UNKNOWN_TO_GEMINI & node.keys())]
         if node.get("type") == "array" and not isinstance(node.get("items"), dict):
             problems.append(f"{place}: no items")
@@ -64,18 +64,18 @@ def refused_by_gemini(schema: Schema) -> list[str]:
     return problems
 
 
-def refused_by_openai(schema: Schema) -> list[str]:
+def find_refused_by_openai(schema: Schema) -> list[str]:
     """OpenAI, strict: at most 5,000 properties, 10 levels, 1,000 enum values; no root alternatives, no object
     with members of any name, no references to be followed."""
-    problems = untyped(schema)
-    places = [place for place, _ in nodes(schema)]
-    properties = sum(len(node.get("properties", ())) for _, node in nodes(schema))
-    enums = sum(len(node.get("enum", ())) for _, node in nodes(schema))
+    problems = find_untyped(schema)
+    places = [place for place, _ in walk_schema(schema)]
+    properties = sum(len(node.get("properties", ())) for _, node in walk_schema(schema))
+    enums = sum(len(node.get("enum", ())) for _, node in walk_schema(schema))
     if schema.get("type") != "object" or "anyOf" in schema:
         problems.append("$: not an object")
     if properties > 5000 or enums > 1000 or max(place.count(".") for place in places) > 10:
         problems.append("$: too large")
-    for place, node in nodes(schema):
+    for place, node in walk_schema(schema):
         if node.get("additionalProperties") not in (None, False):
             problems.append(f"{place}: members of any name")
         missing = set(node.get("required", ())) - node.get("properties", {}).keys()

@@ -1,7 +1,7 @@
 """Pinned packages from npm, installed once into the user's cache folder, never into the repository.
 
-A folder in tests/conformance/npm holds a package.json and its lock file; `installed` gives the path of an
-installation of exactly that lock. Raises `NotInstallable` when npm or the registry is not there.
+A folder in tests/conformance/npm holds a package.json and its lock file. `install_packages` gives the path of
+an installation of exactly that lock. Raises `NotInstallable` when npm or the registry is not there.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class NotInstallable(Exception):
     pass
 
 
-def without_packages(reason: NotInstallable) -> NoReturn:
+def skip_without_packages(reason: NotInstallable) -> NoReturn:
     """Skip a test that needs packages from npm, or fail where they have to be."""
     if os.environ.get("VAULTBRIDGE_NEEDS_NPM"):
         pytest.fail(str(reason))
     pytest.skip(str(reason))
 
 
-def installed(name: str, pin: Path | None = None) -> Path:
+def install_packages(name: str, pin: Path | None = None) -> Path:
     """The folder whose `node_modules` holds what `pin` pins, or else tests/conformance/npm/<name>."""
     pin = pin or PINS / name
     if shutil.which("npm") is None:
@@ -81,7 +81,7 @@ def installed(name: str, pin: Path | None = None) -> Path:
     return folder
 
 
-def beside(folder: Path, script: Path) -> None:
+def copy_beside(folder: Path, script: Path) -> None:
     """Put a script beside the packages, where Node looks for them. In one step: another test's Node may be
     reading it."""
     passing = folder / f"{script.name}.{os.getpid()}"
@@ -89,7 +89,7 @@ def beside(folder: Path, script: Path) -> None:
     passing.replace(folder / script.name)
 
 
-def node(folder: Path) -> str:
+def find_node(folder: Path) -> str:
     """A Node of version 22 or newer: the machine's, else the one that the installation brings."""
     found = shutil.which("node")
     if found is not None:
@@ -102,12 +102,12 @@ def node(folder: Path) -> str:
     return str(brought)
 
 
-def clients_with(script: Path) -> Path:
+def install_clients(script: Path) -> Path:
     """The folder with the official clients, and our script beside them. Skips where they cannot be had."""
     try:
-        folder = installed("clients")
-        node(folder)
+        folder = install_packages("clients")
+        find_node(folder)
     except NotInstallable as reason:
-        without_packages(reason)
-    beside(folder, script)
+        skip_without_packages(reason)
+    copy_beside(folder, script)
     return folder

@@ -24,7 +24,7 @@ BUSY_TICKS = 10
 """A tenth of a second of processor time: more than a process takes to start."""
 
 
-def environment(**more: str) -> dict[str, str]:
+def make_process_environ(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "default", **more}
 
 
@@ -38,7 +38,7 @@ def find_busy_child(parent: int) -> int:
     return 0
 
 
-def without_privileges() -> list[str]:
+def drop_privileges() -> list[str]:
     """What to write before a command so that file permissions hold for it, even if the tests run as root.
     Skips the test where there is no such way."""
     if os.name == "nt":
@@ -79,7 +79,7 @@ class Process:
 
     def __init__(self, command: list[str] | None = None, **options: Any) -> None:
         self._command = command or FIXTURE
-        self._options = {"env": environment(), **options}
+        self._options = {"env": make_process_environ(), **options}
         self._next_id = 0
         self.inner: asyncio.subprocess.Process
 
@@ -143,4 +143,4 @@ class Process:
         return await asyncio.wait_for(self.inner.wait(), BOUND)
 
 
-__all__ = ["BOUND", "FIXTURE", "ROOT", "Process", "environment"]
+__all__ = ["BOUND", "FIXTURE", "ROOT", "Process", "make_process_environ"]

@@ -29,7 +29,7 @@ class Frame(NamedTuple):
 MASK = b"\x01\x02\x03\x04"
 
 
-def frame(
+def make_frame(
     opcode: int, payload: bytes = b"", *, final: bool = True, rsv: int = 0, mask: bytes | None = MASK
 ) -> bytes:
     head = bytes([(0x80 if final else 0) | rsv << 4 | opcode])
@@ -47,11 +47,11 @@ def frame(
     return head + mask + hidden
 
 
-def close_frame(code: int, reason: bytes = b"") -> bytes:
-    return frame(CLOSE, struct.pack("!H", code) + reason)
+def make_close_frame(code: int, reason: bytes = b"") -> bytes:
+    return make_frame(CLOSE, struct.pack("!H", code) + reason)
 
 
-def deflated(payload: bytes) -> bytes:
+def deflate_payload(payload: bytes) -> bytes:
     packer = zlib.compressobj(wbits=-15)
     return (packer.compress(payload) + packer.flush(zlib.Z_SYNC_FLUSH)).removesuffix(b"\x00\x00\xff\xff")
 

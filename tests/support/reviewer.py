@@ -53,7 +53,7 @@ async def claude_code(vault: Path) -> AsyncIterator[Socket]:
         await client.close()
 
 
-def journal(vault: Path) -> list[tuple[int, str, str]]:
+def read_journal(vault: Path) -> list[tuple[int, str, str]]:
     """The number, actor and label of each change, newest first."""
     environ = {"HOME": str(vault.parent / "home"), "VAULTBRIDGE_CACHE": str(vault.parent / "cache")}
     with open_engine(vault, environ=environ) as engine:

@@ -44,7 +44,7 @@ names."""
 
 
 @cache
-def _validator(version: str, definition: str) -> Any:
+def _make_validator(version: str, definition: str) -> Any:
     schema = json.loads((SCHEMAS / f"{version}.json").read_text("utf-8"))
     key = "$defs" if "$defs" in schema else "definitions"
     assert definition in schema[key], f"{version} has no {definition}"
@@ -53,7 +53,7 @@ def _validator(version: str, definition: str) -> Any:
 
 
 @cache
-def _definitions(version: str) -> dict[str, Any]:
+def _read_definitions(version: str) -> dict[str, Any]:
     schema = json.loads((SCHEMAS / f"{version}.json").read_text("utf-8"))
     found: dict[str, Any] = schema.get("$defs") or schema["definitions"]
     return found
@@ -65,10 +65,10 @@ def check(
     """Raise when a message of the server is not what its version describes. `answered_method` is the
     method that a response answers, "" when unknown. `extends` are members that an extension adds to what is
     listed."""
-    definitions = _definitions(version)
+    definitions = _read_definitions(version)
     if "method" in message:
         kind = "ServerRequest" if "id" in message else "ServerNotification"
-        _validator(version, kind).validate(message)
+        _make_validator(version, kind).validate(message)
     elif "error" in message:
         if message["id"] is None:
             # Before 2025-11-25 the schema forbids the null that JSON-RPC 2.0 demands here.
@@ -76,7 +76,7 @@ def check(
             if "JSONRPCErrorResponse" not in definitions:
                 message["id"] = 0
         name = "JSONRPCErrorResponse" if "JSONRPCErrorResponse" in definitions else "JSONRPCError"
-        _validator(version, name).validate(message)
+        _make_validator(version, name).validate(message)
     else:
         _check_result(version, message, answered_method, extends)
 
@@ -84,12 +84,12 @@ def check(
 def _check_result(version: str, message: dict[str, Any], method: str, extends: Container[str]) -> None:
     result = message["result"]
     if result.get("resultType") == "input_required":
-        _validator(version, "InputRequiredResult").validate(result)
+        _make_validator(version, "InputRequiredResult").validate(result)
         return
     if method in RESULT_OF:
-        _validator(version, RESULT_OF[method]).validate(result)
+        _make_validator(version, RESULT_OF[method]).validate(result)
     for definition, member in ABSENT_FROM_ALL.items():
-        known = _definitions(version)[definition]["properties"]
+        known = _read_definitions(version)[definition]["properties"]
         for item in result.get(member, []):
             unknown = {name for name in set(item) - set(known) if name not in extends}
             assert not unknown, f"{version}: {definition} has no {unknown}"

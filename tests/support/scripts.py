@@ -21,7 +21,7 @@ ODDITIES = (
 
 
 @cache
-def scripts() -> dict[str, tuple[str, str]]:
+def list_scripts() -> dict[str, tuple[str, str]]:
     """By the first word of the character's name: its letters, and the marks that go with them."""
     letters: dict[str, list[str]] = {}
     marks: dict[str, list[str]] = {}
@@ -34,36 +34,36 @@ def scripts() -> dict[str, tuple[str, str]]:
     return {name: ("".join(found), "".join(marks.get(name, ()))) for name, found in letters.items()}
 
 
-def word_of(script: str, rng: random.Random) -> str:
+def draw_word(script: str, rng: random.Random) -> str:
     """Some letters of a script, marks between them, in one of the forms that a keyboard or a file has."""
-    letters, marks = scripts()[script]
+    letters, marks = list_scripts()[script]
     pieces: list[str] = []
     for _ in range(rng.randint(1, 6)):
         pieces.append(rng.choice(letters))
         if marks and rng.random() < 0.4:
             pieces.append(rng.choice(marks))
-    return _in_a_form("".join(pieces), rng)
+    return _choose_form("".join(pieces), rng)
 
 
-def mixed_word(rng: random.Random) -> str:
+def draw_mixed_word(rng: random.Random) -> str:
     """Letters of several scripts, also ASCII, right to left beside left to right, and oddities between."""
-    names = sorted(scripts())
+    names = sorted(list_scripts())
     pieces = [
-        rng.choice((word_of(rng.choice(names), rng), rng.choice(ODDITIES), rng.choice("abcXYZ019")))
+        rng.choice((draw_word(rng.choice(names), rng), rng.choice(ODDITIES), rng.choice("abcXYZ019")))
         for _ in range(rng.randint(2, 4))
     ]
-    return _in_a_form("".join(pieces), rng)
+    return _choose_form("".join(pieces), rng)
 
 
-def _in_a_form(word: str, rng: random.Random) -> str:
+def _choose_form(word: str, rng: random.Random) -> str:
     form = rng.choice(("", "NFC", "NFD"))
     return unicodedata.normalize(form, word) if form else word
 
 
-def drawn_words(seed: int, count: int) -> list[str]:
+def draw_words(seed: int, count: int) -> list[str]:
     """Words for one test: of scripts in turn, so that few seeds meet every script, then mixed ones, then
     oddities."""
     rng = random.Random(seed)
-    names = sorted(scripts())
-    own = [word_of(names[(seed * count + place) % len(names)], rng) for place in range(count)]
-    return [*own, *(mixed_word(rng) for _ in range(count // 3)), *rng.sample(ODDITIES, count // 4)]
+    names = sorted(list_scripts())
+    own = [draw_word(names[(seed * count + place) % len(names)], rng) for place in range(count)]
+    return [*own, *(draw_mixed_word(rng) for _ in range(count // 3)), *rng.sample(ODDITIES, count // 4)]

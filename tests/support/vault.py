@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from support.files import write_vault
-from support.process import ROOT, Process, environment
+from support.process import ROOT, Process, make_process_environ
 from support.wire import MODERN, Wire
 from vaultbridge.protocols.mcp.dialect import mcp_dialect
 from vaultbridge.protocols.mcp.provider import Provider
@@ -24,18 +24,18 @@ SAMPLE = ROOT / "examples" / "sample-vault"
 WITHOUT_LEADING = ProviderSettings(lead=False)
 
 
-def sample_vault(base: Path, name: str = "Sample Vault") -> Path:
+def copy_sample_vault(base: Path, name: str = "Sample Vault") -> Path:
     """A copy of the sample vault, to be changed at will."""
     folder = base / name
     shutil.copytree(SAMPLE, folder)
     return folder
 
 
-def small_vault(base: Path, files: Mapping[str, str | bytes], name: str = "Notes") -> Path:
+def make_small_vault(base: Path, files: Mapping[str, str | bytes], name: str = "Notes") -> Path:
     return write_vault(base / name, files)
 
 
-def isolated_environ(base: Path, **more: str) -> dict[str, str]:
+def make_isolated_environ(base: Path, **more: str) -> dict[str, str]:
     """An environment with a home and a cache of its own, so that no file of the user is seen or touched."""
     home = base / "home"
     home.mkdir(exist_ok=True)
@@ -51,9 +51,9 @@ def close_engines() -> None:
         _made.pop().close()
 
 
-def engines_of(base: Path, *folders: Path, scope: Scope | None = None) -> VaultEngines:
+def open_engines(base: Path, *folders: Path, scope: Scope | None = None) -> VaultEngines:
     """Closed at the end of the test, if the test does not do it."""
-    environ = isolated_environ(base)
+    environ = make_isolated_environ(base)
     made = VaultEngines(
         {
             folder.name: lambda folder=folder: open_engine(  # type: ignore[misc]
@@ -93,7 +93,7 @@ async def vault_wire(
     capabilities: dict[str, Any] | None = None,
     **options: Any,
 ) -> AsyncIterator[VaultWire]:
-    engines = engines or engines_of(base, *folders, scope=scope)
+    engines = engines or open_engines(base, *folders, scope=scope)
     made: list[VaultProvider] = []
 
     async def make() -> Provider:
@@ -114,7 +114,7 @@ async def vault_wire(
         await server.close()
 
 
-def command(*args: str) -> list[str]:
+def make_command(*args: str) -> list[str]:
     return [sys.executable, "-m", "vaultbridge", "stdio", *args]
 
 
@@ -122,8 +122,12 @@ class VaultProcess(Process):
     """`vaultbridge stdio` as a client would spawn it. Notifications wait in `heard`."""
 
     def __init__(self, base: Path, *args: str, **environ: str) -> None:
-        quiet = {name: value for name, value in environment().items() if not name.startswith("VAULTBRIDGE_")}
-        super().__init__(command(*args), env={**quiet, **isolated_environ(base, **environ)})
+        quiet = {
+            name: value
+            for name, value in make_process_environ().items()
+            if not name.startswith("VAULTBRIDGE_")
+        }
+        super().__init__(make_command(*args), env={**quiet, **make_isolated_environ(base, **environ)})
         self.heard: list[dict[str, Any]] = []
 
     async def __aenter__(self) -> VaultProcess:

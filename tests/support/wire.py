@@ -29,7 +29,7 @@ EVERY_VERSION = (*HANDSHAKE, MODERN)
 Json = dict[str, Any]
 
 
-def modern_meta(capabilities: Json | None = None, **more: Any) -> Json:
+def make_meta(capabilities: Json | None = None, **more: Any) -> Json:
     prefix = "io.modelcontextprotocol/"
     meta: Json = {
         f"{prefix}protocolVersion": MODERN,
@@ -99,7 +99,7 @@ class Wire:
         self._next_id += 1
         id_ = self._next_id
         if self.version == MODERN:
-            params = {"_meta": modern_meta(self.capabilities), **(params or {})}
+            params = {"_meta": make_meta(self.capabilities), **(params or {})}
         await self.post({"jsonrpc": "2.0", "id": id_, "method": method, "params": params or {}})
         return id_
 
@@ -158,7 +158,7 @@ class Wire:
         return result
 
 
-def fixture_server(
+def make_fixture_server(
     provider: Provider | None = None, *, offer: Offer = OFFER, **options: Any
 ) -> tuple[McpServer, FixtureProvider]:
     fixture = FixtureProvider()
@@ -169,9 +169,9 @@ def fixture_server(
     return McpServer(offer, make, **options), fixture
 
 
-async def fixture_wire(version: str, capabilities: Json | None = None, **options: Any) -> Wire:
+async def open_fixture_wire(version: str, capabilities: Json | None = None, **options: Any) -> Wire:
     """A client of the fixture server, past the handshake where the version has one."""
-    server, _ = fixture_server()
+    server, _ = make_fixture_server()
     wire = Wire(mcp_dialect(server, honours_exit=True), version=version, **options)
     if version != MODERN:
         await wire.initialize(capabilities)

@@ -9,14 +9,14 @@ import pytest
 
 from support.files import write_vault
 from support.tools import Small, ToolHarness, open_harness
-from support.vault import sample_vault
+from support.vault import copy_sample_vault
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.write.transaction import ignore_checkpoint
 
 
 @pytest.fixture
 def sample(tmp_path: Path) -> Iterator[ToolHarness]:
-    harness = open_harness(tmp_path, sample_vault(tmp_path, "sample-vault"))
+    harness = open_harness(tmp_path, copy_sample_vault(tmp_path, "sample-vault"))
     yield harness
     harness.engine.close()
 

@@ -20,7 +20,7 @@ from typing import Any
 Convert = Callable[[str, dict[str, Any]], Any]
 
 
-def converters() -> Iterator[tuple[str, Convert]]:
+def load_converters() -> Iterator[tuple[str, Convert]]:
     try:
         from google.genai import types
 
@@ -91,7 +91,7 @@ def main(argv: list[str]) -> int:
         answer = json.load(file)
     tools = answer.get("tools") or [one for one in answer["primitives"] if one["type"] == "tool"]
     wrong = 0
-    for name, convert in converters():
+    for name, convert in load_converters():
         found: list[str] = []
         for tool in tools:
             schema = tool["inputSchema"]

@@ -16,7 +16,7 @@ from vaultbridge.vault.absolute import relative_to_vault
 VAULT = Path("/home/me/N\u00f6tes")
 
 
-def short(text: str) -> str:
+def shorten(text: str) -> str:
     inside = relative_to_vault(text, VAULT)
     return text if inside is None else inside
 
@@ -44,7 +44,7 @@ def test_an_absolute_path_in_the_vault_becomes_a_vault_path(
     given: dict[str, Any], taken: dict[str, Any]
 ) -> None:
     assert has_absolute_path(given)
-    assert make_relative(given, short) == taken
+    assert make_relative(given, shorten) == taken
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_an_absolute_path_in_the_vault_becomes_a_vault_path(
 )
 def test_any_other_path_stays_unchanged(given: dict[str, Any]) -> None:
     assert has_absolute_path(given)
-    assert make_relative(given, short) == given
+    assert make_relative(given, shorten) == given
 
 
 def test_a_relative_path_does_not_need_the_vault() -> None:

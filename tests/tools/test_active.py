@@ -18,7 +18,7 @@ from vaultbridge.vault.obsidian import make_obsidian_link
 from vaultbridge.vault.scope import Scope
 
 
-def workspace(*paths: str) -> str:
+def make_workspace(*paths: str) -> str:
     tabs = [
         {"id": f"t{n}", "type": "leaf", "state": {"type": "markdown", "state": {"file": path}}}
         for n, path in enumerate(paths)
@@ -52,7 +52,7 @@ class Shown:
 
 
 def test_open_files_come_from_the_workspace_file(small: Small) -> None:
-    harness = small({"A.md": "", "B.md": "", ".obsidian/workspace.json": workspace("A.md", "B.md")})
+    harness = small({"A.md": "", "B.md": "", ".obsidian/workspace.json": make_workspace("A.md", "B.md")})
     assert harness.rows("active") == ["Active: A.md", "Open:", "A.md", "B.md"]
 
 
@@ -78,7 +78,7 @@ def test_a_connected_editor_knows_the_selection(small: Small) -> None:
 
 
 def test_a_private_note_is_never_the_active_one(small: Small) -> None:
-    files = {"P.md": "", "B.md": "", ".obsidian/workspace.json": workspace("P.md", "B.md")}
+    files = {"P.md": "", "B.md": "", ".obsidian/workspace.json": make_workspace("P.md", "B.md")}
     harness = small(files, scope=Scope(deny=("P.md",)))
     assert harness.rows("active") == ["(no active note is known)", "Open:", "B.md"]
     assert "A.md" not in small({}, scope=Scope(deny=("A.md",))).with_context(editor=Editor()).text("active")
@@ -109,7 +109,7 @@ def test_open_without_the_app_is_refused_with_the_contracts_message(
     assert str(error) == "Obsidian application is not running. Please start Obsidian and try again."
 
 
-def running(tmp_path: Path, script: str) -> dict[str, str]:
+def fake_running_app(tmp_path: Path, script: str) -> dict[str, str]:
     """An environment in which the app runs (this process holds its lock) and `xdg-open` is `script`."""
     lock = tmp_path / "config/obsidian/SingletonLock"
     lock.parent.mkdir(parents=True)
@@ -126,7 +126,7 @@ def running(tmp_path: Path, script: str) -> dict[str, str]:
 
 
 def test_the_running_app_is_given_its_own_address(tmp_path: Path, monkeypatch: Any, capfd: Any) -> None:
-    environ = running(tmp_path, f'echo noise; printf %s "$1" > {tmp_path}/asked')
+    environ = fake_running_app(tmp_path, f'echo noise; printf %s "$1" > {tmp_path}/asked')
     monkeypatch.setenv("PATH", environ["PATH"])
     ObsidianApp(environ, platform="linux").show("My vault", "f/Ä & b.md", "#^b")
     address = "obsidian://open?vault=My%20vault&file=f%2F%C3%84%20%26%20b.md%23%5Eb"
@@ -136,7 +136,7 @@ def test_the_running_app_is_given_its_own_address(tmp_path: Path, monkeypatch: A
 
 
 def test_a_failing_opener_is_reported(tmp_path: Path, monkeypatch: Any) -> None:
-    environ = running(tmp_path, "exit 3")
+    environ = fake_running_app(tmp_path, "exit 3")
     monkeypatch.setenv("PATH", environ["PATH"])
     try:
         ObsidianApp(environ, platform="linux").show("v", "a.md", "")
@@ -148,6 +148,6 @@ def test_a_failing_opener_is_reported(tmp_path: Path, monkeypatch: Any) -> None:
 
 
 def test_open_files_are_not_listed_unless_they_are_shared(small: Small) -> None:
-    harness = small({"A.md": "", ".obsidian/workspace.json": workspace("A.md")})
+    harness = small({"A.md": "", ".obsidian/workspace.json": make_workspace("A.md")})
     assert "Active: A.md" in harness.text("active")
     assert harness.with_context(shares_open_files=lambda: False).text("active") == "(no active note is known)"

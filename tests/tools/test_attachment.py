@@ -15,7 +15,7 @@ from vaultbridge.vault.scope import Scope
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"/>'
 
 
-def b64(data: bytes) -> str:
+def encode(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
@@ -51,23 +51,23 @@ def test_info_returns_size_and_type_without_content(sample: ToolHarness) -> None
 
 
 def test_a_new_file_goes_to_the_attachment_folder_and_its_link_is_returned(sample: ToolHarness) -> None:
-    data = sample.data("add_attachment", name="star.png", data=b64(b"star"), note="Algol")
+    data = sample.data("add_attachment", name="star.png", data=encode(b"star"), note="Algol")
     assert {key: data[key] for key in ("path", "link", "bytes")} == {
         "path": "Attachments/star.png",
         "link": "![[star.png]]",
         "bytes": 4,
     }
     assert (sample.folder / "Attachments/star.png").read_bytes() == b"star"
-    again = sample.data("add_attachment", name="star.png", data=b64(b"other"))
+    again = sample.data("add_attachment", name="star.png", data=encode(b"other"))
     assert again["path"] == "Attachments/star 1.png"
-    assert sample.data("add_attachment", name="x/y.bin", data=b64(b"1"))["path"] == "x/y.bin"
+    assert sample.data("add_attachment", name="x/y.bin", data=encode(b"1"))["path"] == "x/y.bin"
     sample.data("undo")
     assert not (sample.folder / "x/y.bin").exists()
 
 
 def test_a_folder_beside_the_note_is_honoured(small: Small) -> None:
     harness = small({".obsidian/app.json": '{"attachmentFolderPath":"./img"}', "f/N.md": ""})
-    assert harness.data("add_attachment", name="a.png", data=b64(b"a"), note="N")["path"] == "f/img/a.png"
+    assert harness.data("add_attachment", name="a.png", data=encode(b"a"), note="N")["path"] == "f/img/a.png"
 
 
 def test_wrong_calls_are_named(small: Small) -> None:
@@ -83,13 +83,13 @@ def test_wrong_calls_are_named(small: Small) -> None:
     assert argument("add_attachment", name="a.png") == "data"
     for data in ("not base64!", "Ünter", "日本", "QQ=", "\x00"):
         assert argument("add_attachment", name="a.png", data=data) == "data"
-    assert argument("add_attachment", name="a.md", data=b64(b"a")) == "name"
-    assert argument("add_attachment", name="noending", data=b64(b"a")) == "name"
+    assert argument("add_attachment", name="a.md", data=encode(b"a")) == "name"
+    assert argument("add_attachment", name="noending", data=encode(b"a")) == "name"
     assert argument("add_attachment", name="a.png", data="") == "data"
     assert argument(action="steal", name="d.pdf") == "action"
     harness.refused(NoteNotFound, "attachment", name="q.png")
-    harness.refused(NoteNotFound, "add_attachment", name="a.png", data=b64(b"a"), note="Q")
-    harness.refused(InvalidPath, "add_attachment", name="../a.png", data=b64(b"a"))
+    harness.refused(NoteNotFound, "add_attachment", name="a.png", data=encode(b"a"), note="Q")
+    harness.refused(InvalidPath, "add_attachment", name="../a.png", data=encode(b"a"))
 
 
 def test_a_file_too_large_for_a_message_is_refused(small: Small) -> None:
@@ -102,4 +102,4 @@ def test_a_hidden_file_is_missing_and_its_name_cannot_be_probed(small: Small) ->
     harness = small({"f/s.png": b"s"}, scope=Scope(deny=("f/s.png",)))
     harness.refused(NoteNotFound, "attachment", name="f/s.png")
     with pytest.raises(PermissionDenied):
-        harness.call("add_attachment", name="f/s.png", data=b64(b"x"))
+        harness.call("add_attachment", name="f/s.png", data=encode(b"x"))

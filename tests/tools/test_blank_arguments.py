@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from support.edits import EDITS, NOTE, TEMPLATE
 from support.tools import Small
-from support.vault import small_vault, vault_wire
+from support.vault import make_small_vault, vault_wire
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.protocols.bridge_v1.endpoints import BridgeV1
 from vaultbridge.tools.base.tool import Tool
@@ -87,7 +87,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 """A call of every tool, and of every op."""
 
 
-def blanks_of(arguments: type[msgspec.Struct]) -> dict[str, list[Any]]:
+def list_blanks(arguments: type[msgspec.Struct]) -> dict[str, list[Any]]:
     """For each argument the blanks that a caller may write: null, and the empty value of its kind."""
     definitions: dict[str, Any] = msgspec.json.schema(arguments)["$defs"]
     properties = definitions[arguments.__name__]["properties"]
@@ -108,11 +108,11 @@ MEANT_AS_ZERO = {("search", "matches"), ("search", "context")}
 """Numbers of which 0 is a value that differs from the default."""
 
 
-def tool_named(name: str) -> Tool:
+def find_tool(name: str) -> Tool:
     return next(tool for tool in STANDARD_TOOLS if tool.name == name)
 
 
-def outcome(small: Small, folder: str, tool: str, arguments: dict[str, Any]) -> tuple[str, dict[str, bytes]]:
+def run_tool(small: Small, folder: str, tool: str, arguments: dict[str, Any]) -> tuple[str, dict[str, bytes]]:
     """What a call answers and leaves behind in a fresh vault; ids and hashes of new text are not compared."""
     harness = small(FILES, name=folder)
     try:
@@ -129,26 +129,28 @@ def test_filling_in_every_other_argument_changes_nothing(
     small: Small, call: tuple[str, dict[str, Any]]
 ) -> None:
     tool, arguments = call
-    plain = outcome(small, "v0", tool, arguments)
+    plain = run_tool(small, "v0", tool, arguments)
     assert not re.match(r"[A-Z]\w+: ", plain[0]), plain[0]
-    blanks = blanks_of(tool_named(tool).arguments)
+    blanks = list_blanks(find_tool(tool).arguments)
     for which in (0, 1):
         filled = {
             name: values[min(which, len(values) - 1)]
             for name, values in blanks.items()
             if (tool, name) not in MEANT_AS_ZERO
         }
-        assert outcome(small, f"v{which + 1}", tool, {**filled, **arguments}) == plain, filled
+        assert run_tool(small, f"v{which + 1}", tool, {**filled, **arguments}) == plain, filled
 
 
 @pytest.mark.parametrize("op", BATCH_OPS)
 def test_filling_in_every_other_argument_of_an_operation_changes_nothing(small: Small, op: str) -> None:
-    plain = outcome(small, "v0", "batch", {"operations": [{"op": op, **OPERATIONS[op]}]})
+    plain = run_tool(small, "v0", "batch", {"operations": [{"op": op, **OPERATIONS[op]}]})
     assert "success" in plain[0]
     for which in (0, 1):
-        filled = {name: values[min(which, len(values) - 1)] for name, values in blanks_of(BatchItem).items()}
+        filled = {
+            name: values[min(which, len(values) - 1)] for name, values in list_blanks(BatchItem).items()
+        }
         operation = {**filled, "op": op, **OPERATIONS[op]}
-        assert outcome(small, f"v{which + 1}", "batch", {"operations": [operation]}) == plain, filled
+        assert run_tool(small, f"v{which + 1}", "batch", {"operations": [operation]}) == plain, filled
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -156,7 +158,7 @@ def test_filling_in_every_other_argument_of_an_operation_changes_nothing(small: 
 def test_any_mixture_of_blanks_counts_as_left_out(small: Small, data: st.DataObject) -> None:
     harness = small(FILES)
     op = data.draw(st.sampled_from(EDIT_OPS))
-    blanks = blanks_of(tool_named("edit_note").arguments)
+    blanks = list_blanks(find_tool("edit_note").arguments)
     chosen = data.draw(st.sets(st.sampled_from(sorted(blanks))))
     filled = {name: data.draw(st.sampled_from(blanks[name])) for name in sorted(chosen)}
     arguments = {"op": op, **OPERATIONS[op], "dry_run": True}
@@ -197,9 +199,9 @@ def test_meaningful_empty_values_are_applied(small: Small) -> None:
 
 
 async def test_blanks_are_treated_alike_over_mcp_and_bridge_v1(tmp_path: Any) -> None:
-    vault = small_vault(tmp_path, {"A.md": "# H\na\n"})
+    vault = make_small_vault(tmp_path, {"A.md": "# H\na\n"})
     async with vault_wire(tmp_path, vault) as wire:
-        blank = {name: values[-1] for name, values in blanks_of(tool_named("edit_note").arguments).items()}
+        blank = {name: values[-1] for name, values in list_blanks(find_tool("edit_note").arguments).items()}
         arguments = {**blank, "name": "A", "op": "append", "content": "one"}
         call = {"name": "obsidian_edit_note", "arguments": arguments}
         assert not (await wire.result("tools/call", call)).get("isError")

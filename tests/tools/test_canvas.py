@@ -12,11 +12,11 @@ from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, Stale
 from vaultbridge.vault.scope import Scope
 
 
-def nodes(harness: ToolHarness, path: str = "C.canvas") -> dict[str, dict[str, Any]]:
+def read_nodes(harness: ToolHarness, path: str = "C.canvas") -> dict[str, dict[str, Any]]:
     return {node["id"]: node for node in msgspec.json.decode(harness.read(path))["nodes"]}
 
 
-def edges(harness: ToolHarness) -> list[dict[str, Any]]:
+def read_edges(harness: ToolHarness) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = msgspec.json.decode(harness.read("C.canvas"))["edges"]
     return found
 
@@ -40,7 +40,7 @@ def test_cards_of_each_kind_are_added_and_connected(small: Small) -> None:
     text = harness.data(
         "edit_canvas", name="C", action="add", text="hello", color="1", x=10, y=20, width=300, height=90
     )
-    assert nodes(harness)[text["id"]] | {"id": ""} == {
+    assert read_nodes(harness)[text["id"]] | {"id": ""} == {
         "id": "",
         "type": "text",
         "text": "hello",
@@ -51,11 +51,14 @@ def test_cards_of_each_kind_are_added_and_connected(small: Small) -> None:
         "color": "1",
     }
     file = harness.data("edit_canvas", name="C", action="add", file="N#H", near=text["id"])
-    assert (nodes(harness)[file["id"]]["file"], nodes(harness)[file["id"]]["subpath"]) == ("f/N.md", "#H")
+    assert (read_nodes(harness)[file["id"]]["file"], read_nodes(harness)[file["id"]]["subpath"]) == (
+        "f/N.md",
+        "#H",
+    )
     url = harness.data("edit_canvas", name="C", action="add", url="https://example.org")
-    assert nodes(harness)[url["id"]]["url"] == "https://example.org"
+    assert read_nodes(harness)[url["id"]]["url"] == "https://example.org"
     group = harness.data("edit_canvas", name="C", action="add", label="G", around=[text["id"], file["id"]])
-    assert nodes(harness)[group["id"]]["type"] == "group"
+    assert read_nodes(harness)[group["id"]]["type"] == "group"
     inner = harness.data("edit_canvas", name="C", action="add", text="in", group=group["id"])
     edge = harness.data(
         "edit_canvas",
@@ -66,7 +69,9 @@ def test_cards_of_each_kind_are_added_and_connected(small: Small) -> None:
         label="leads",
         color="2",
     )
-    assert [(one["id"], one["label"], one["color"]) for one in edges(harness)] == [(edge["id"], "leads", "2")]
+    assert [(one["id"], one["label"], one["color"]) for one in read_edges(harness)] == [
+        (edge["id"], "leads", "2")
+    ]
 
 
 def test_cards_and_connections_are_updated_and_removed(small: Small) -> None:
@@ -75,18 +80,18 @@ def test_cards_and_connections_are_updated_and_removed(small: Small) -> None:
     one, two = (harness.data("edit_canvas", name="C", action="add", text=text)["id"] for text in ("1", "2"))
     edge = harness.data("edit_canvas", name="C", action="connect", from_id=one, to_id=two)["id"]
     harness.data("edit_canvas", name="C", action="update", id=one, text="new", x=5, color="3")
-    assert nodes(harness)[one]["text"] == "new"
-    assert nodes(harness)[one]["x"] == 5
+    assert read_nodes(harness)[one]["text"] == "new"
+    assert read_nodes(harness)[one]["x"] == 5
     harness.data("edit_canvas", name="C", action="update", id=edge, label="why", from_id=two, to_id=one)
-    assert edges(harness)[0]["label"] == "why"
-    assert edges(harness)[0]["fromNode"] == two
+    assert read_edges(harness)[0]["label"] == "why"
+    assert read_edges(harness)[0]["fromNode"] == two
     harness.data("edit_canvas", name="C", action="remove", id=edge)
-    assert edges(harness) == []
+    assert read_edges(harness) == []
     harness.data("edit_canvas", name="C", action="remove", id=two)
-    assert list(nodes(harness)) == [one]
+    assert list(read_nodes(harness)) == [one]
     file = harness.data("edit_canvas", name="C", action="add", file="N")["id"]
     harness.data("edit_canvas", name="C", action="update", id=file, file="N#^b")
-    assert nodes(harness)[file]["subpath"] == "#^b"
+    assert read_nodes(harness)[file]["subpath"] == "#^b"
 
 
 def test_a_dry_run_and_a_stale_hash(small: Small) -> None:

@@ -17,7 +17,7 @@ from vaultbridge.tools.standard import STANDARD_TOOLS, standard_catalog
 from vaultbridge.vault.scope import Scope
 
 
-def greeter(name: str = "greet", **more: Any) -> ForeignTool:
+def make_greeter(name: str = "greet", **more: Any) -> ForeignTool:
     def run(context: ToolContext, arguments: dict[str, Any]) -> Answer:
         return answer_text(f"hello {arguments.get('who', 'you')} from {context.actor}")
 
@@ -141,35 +141,35 @@ def test_listeners_are_notified_when_foreign_tools_come_and_go(small: Small) -> 
     heard: list[int] = []
     there = len(harness.catalog.names())
     stop = harness.catalog.listen(lambda: heard.append(len(harness.catalog.names())))
-    harness.catalog.add(greeter())
+    harness.catalog.add(make_greeter())
     assert harness.catalog.names()[-1] == "greet", "a foreign tool's name is its own"
     assert harness.text("greet", who="me") == "hello me from test"
     harness.catalog.remove("greet")
     harness.catalog.remove("greet")
     assert heard == [there + 1, there]
     stop()
-    harness.catalog.add(greeter())
+    harness.catalog.add(make_greeter())
     assert heard == [there + 1, there]
 
 
 def test_replacing_tools_is_one_change_and_keeps_their_place() -> None:
-    catalog = Catalog([greeter("a"), greeter("b"), greeter("c"), greeter("d")])
+    catalog = Catalog([make_greeter("a"), make_greeter("b"), make_greeter("c"), make_greeter("d")])
     seen = []
     catalog.listen(lambda: seen.append(catalog.names()))
-    catalog.replace_tools(["b", "d", "missing"], [greeter("x"), greeter("b"), greeter("y")])
+    catalog.replace_tools(["b", "d", "missing"], [make_greeter("x"), make_greeter("b"), make_greeter("y")])
     catalog.replace_tools(["x", "b"], [])
-    catalog.replace_tools([], [greeter("z")])
+    catalog.replace_tools([], [make_greeter("z")])
     assert seen == [("a", "x", "b", "y", "c"), ("a", "y", "c"), ("a", "y", "c", "z")]
     with pytest.raises(InvalidArgument, match="already a tool named 'c'"):
-        catalog.replace_tools(["a"], [greeter("c")])
+        catalog.replace_tools(["a"], [make_greeter("c")])
     with pytest.raises(InvalidArgument, match="There may be"):
-        catalog.replace_tools(["a"], [greeter(f"t{n}") for n in range(MAX_TOOLS)])
+        catalog.replace_tools(["a"], [make_greeter(f"t{n}") for n in range(MAX_TOOLS)])
     assert seen[3:] == []
     assert catalog.names() == ("a", "y", "c", "z")
 
 
 def test_removing_a_group_removes_all_its_tools() -> None:
-    catalog = Catalog([greeter("a"), greeter("b"), greeter("c", group="plugin:y")])
+    catalog = Catalog([make_greeter("a"), make_greeter("b"), make_greeter("c", group="plugin:y")])
     catalog.remove("plugin:x")
     assert catalog.names() == ("c",)
 
@@ -191,18 +191,18 @@ def test_tools_and_groups_are_switched_off_and_on(small: Small) -> None:
 
 
 def test_names_are_unique_and_their_number_is_limited() -> None:
-    catalog = Catalog([greeter()])
+    catalog = Catalog([make_greeter()])
     with pytest.raises(InvalidArgument, match="already"):
-        catalog.add(greeter())
-    full = Catalog(greeter(f"g{number}") for number in range(MAX_TOOLS))
+        catalog.add(make_greeter())
+    full = Catalog(make_greeter(f"g{number}") for number in range(MAX_TOOLS))
     with pytest.raises(InvalidArgument, match="500"):
-        full.add(greeter())
+        full.add(make_greeter())
 
 
 def test_a_foreign_tool_that_may_change_things_is_refused_read_only(small: Small) -> None:
     harness = small({}).with_context(read_only=True)
-    harness.catalog.add(greeter())
-    harness.catalog.add(greeter("look", effect="reads"))
+    harness.catalog.add(make_greeter())
+    harness.catalog.add(make_greeter("look", effect="reads"))
     harness.refused(PermissionDenied, "greet")
     assert harness.text("look").startswith("hello")
     assert [tool.name for tool in harness.catalog.list_tools(read_only=True)][-1] == "look"

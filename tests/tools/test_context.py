@@ -8,7 +8,7 @@ import re
 import pytest
 
 from support.drawn_vaults import draw_vault
-from support.scripts import drawn_words
+from support.scripts import draw_words
 from support.tools import Small
 from vaultbridge.engine.context import gather, render
 from vaultbridge.errors import InvalidArgument
@@ -19,7 +19,7 @@ from vaultbridge.vault.scope import Scope
 @pytest.mark.parametrize("seed", range(12))
 def test_whatever_is_asked_passages_are_exact_and_fit(small: Small, seed: int) -> None:
     rng = random.Random(seed)
-    words = [word for word in drawn_words(seed, 18) if word.isprintable()]
+    words = [word for word in draw_words(seed, 18) if word.isprintable()]
     harness = small(draw_vault(rng, words), scope=Scope(deny=("g/",)))
     for _ in range(12):
         question = " ".join(rng.sample(words, rng.randint(1, 4)))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from support.scripts import mixed_word
+from support.scripts import draw_mixed_word
 from support.tools import ToolHarness
 from vaultbridge.errors import VaultbridgeError
 
@@ -87,7 +87,7 @@ class Drawing:
             case 2 if self._lines:
                 return rng.choice(self._lines).lstrip("#- ")
             case 3:
-                return mixed_word(rng)
+                return draw_mixed_word(rng)
         return rng.choice(ODD_TEXTS) + rng.choice(("", "", " " + rng.choice(ODD_TEXTS)))
 
 

@@ -8,7 +8,7 @@ from vaultbridge.limits import NOTE_WRITE_BYTES
 from vaultbridge.vault.scope import Scope
 
 
-def changed(small: Small) -> ToolHarness:
+def make_changed(small: Small) -> ToolHarness:
     harness = small({"A.md": "a\n", "B.md": "[[A]]\n"})
     harness.data("edit_note", name="A", op="append", content="one")
     harness.data("move_note", name="A", to="Z")
@@ -17,7 +17,7 @@ def changed(small: Small) -> ToolHarness:
 
 
 def test_changes_are_listed_newest_first_and_in_pages(small: Small) -> None:
-    harness = changed(small)
+    harness = make_changed(small)
     rows = harness.rows("history")
     assert [row.split("  ")[0] for row in rows[:-1]] == ["3", "2", "1"]
     assert rows[0] == "3  2026-03-15 21:15:00  test: create  N.md"
@@ -29,14 +29,14 @@ def test_changes_are_listed_newest_first_and_in_pages(small: Small) -> None:
 
 
 def test_the_history_of_a_note_follows_its_earlier_names(small: Small) -> None:
-    harness = changed(small)
+    harness = make_changed(small)
     assert [row.split("  ")[0] for row in harness.rows("history", name="Z")[:-1]] == ["2", "1"]
     assert harness.rows("history", name="Z", limit=1)[-1] == "(older ones: before=2)"
     assert harness.rows("history", path="Z", before=2)[0].startswith("1  ")
 
 
 def test_a_long_diff_is_read_in_pages(small: Small) -> None:
-    harness = changed(small)
+    harness = make_changed(small)
     diff = harness.text("history", id=1)
     assert "+one\n" in diff
     assert "[cut; continue with start=" in harness.text("history", id=1, max_chars=20)
@@ -44,7 +44,7 @@ def test_a_long_diff_is_read_in_pages(small: Small) -> None:
 
 
 def test_undo_takes_the_last_change_or_the_one_named(small: Small) -> None:
-    harness = changed(small)
+    harness = make_changed(small)
     answer = harness.call("undo")
     assert answer.changed
     assert answer.data is not None
@@ -75,7 +75,7 @@ def test_wrong_calls_are_named(small: Small) -> None:
 
 
 def test_changes_of_hidden_files_are_not_listed(small: Small) -> None:
-    harness = changed(small)
+    harness = make_changed(small)
     harness.data("edit_note", name="B", op="append", content="secret")
     narrow = small({}, scope=Scope(deny=("B.md",)))
     text = narrow.text("history")

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support.tools import Small
-from support.vault import VaultProcess, small_vault, vault_wire
+from support.vault import VaultProcess, make_small_vault, vault_wire
 from vaultbridge.engine.reading import Part, exact_part
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.markdown.parse import parse
@@ -34,7 +34,7 @@ texts = st.lists(
 ).map("".join)
 
 
-def joined(read: Callable[..., str], **arguments: object) -> str:
+def join_pages(read: Callable[..., str], **arguments: object) -> str:
     """All pages without their first lines and closing marks, as a caller would join them."""
     pages: list[str] = []
     start = 0
@@ -60,11 +60,11 @@ def test_pages_add_up_to_the_note_the_section_or_the_lines(
     def read(**arguments: object) -> str:
         return harness.text("read_note", path="N.md", **arguments)
 
-    assert joined(read, max_chars=size) == text
+    assert join_pages(read, max_chars=size) == text
     note = parse(text)
     for heading in {one.text for one in note.headings if one.text in ("A heading", "Another")}:
         whole = exact_part(text, note, Part(heading=heading))
-        assert joined(read, max_chars=size, heading=heading) == whole
+        assert join_pages(read, max_chars=size, heading=heading) == whole
         assert harness.text("read_note", path="N.md", heading=heading, raw=True) == whole
     span = f"{first}-{first + count}"
     try:
@@ -72,7 +72,7 @@ def test_pages_add_up_to_the_note_the_section_or_the_lines(
     except InvalidArgument:
         return
     if not CUT.search(whole):
-        assert joined(read, max_chars=size, lines=span) == whole
+        assert join_pages(read, max_chars=size, lines=span) == whole
     assert harness.text("read_note", path="N.md", lines=span, raw=True) == whole
 
 
@@ -114,7 +114,7 @@ def test_raw_is_never_cut_and_a_refusal_says_what_to_ask_for(small: Small) -> No
 async def test_pages_and_raw_return_the_note_over_stdio(tmp_path: Path, size: int) -> None:
     paragraph = "A line of words that goes on.\r\n\r\n\r\n" + "long " * 300 + "\n\n"
     whole = paragraph * 60
-    vault = small_vault(tmp_path, {"A.md": whole})
+    vault = make_small_vault(tmp_path, {"A.md": whole})
     async with VaultProcess(tmp_path, str(vault)) as process:
         await process.begin()
         pages: list[str] = []
@@ -135,7 +135,7 @@ async def test_raw_returns_the_note_over_bridge_v1(tmp_path: Path) -> None:
     import msgspec
 
     whole = "\n\n# H\r\nno line end"
-    async with vault_wire(tmp_path, small_vault(tmp_path, {"A.md": whole})) as wire:
+    async with vault_wire(tmp_path, make_small_vault(tmp_path, {"A.md": whole})) as wire:
         body = b'{"arguments":{"path":"A.md","raw":true}}'
         answer = msgspec.json.decode(await BridgeV1(wire.server).call("read_note", body))
         assert answer["content"][0]["text"] == whole

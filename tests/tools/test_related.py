@@ -18,7 +18,7 @@ VAULT: dict[str, str | bytes] = {
 }
 
 
-def calls(rows: list[str]) -> list[dict[str, str]]:
+def parse_calls(rows: list[str]) -> list[dict[str, str]]:
     return [
         msgspec.json.decode(row.removeprefix("  edit_note "))
         for row in rows
@@ -32,7 +32,7 @@ def test_a_row_of_related_notes_contains_the_call_that_links_them(small: Callabl
     assert rows[0] == "[not linked with Log.md yet]"
     assert rows[1].startswith("Moth.md: mentioned at line 1: We saw a moth.")
     assert rows[-1] == "(related notes: 2)"
-    (first, _) = calls(rows)
+    (first, _) = parse_calls(rows)
     assert vault.data("edit_note", **first)["path"] == "Log.md"
     assert vault.read("Log.md") == "We saw a [[Moth|moth]].\n"
     assert not any(row.startswith("Moth.md") for row in vault.rows("related", name="Log"))
@@ -40,7 +40,7 @@ def test_a_row_of_related_notes_contains_the_call_that_links_them(small: Callabl
 
 def test_several_links_of_one_note_are_one_batch(small: Callable[..., ToolHarness]) -> None:
     vault = small({"A.md": "x", "B.md": "y", "Log.md": "Alpha and bee.\n", "Alpha.md": "", "Bee.md": ""})
-    edits = calls(vault.rows("related", name="Log"))
+    edits = parse_calls(vault.rows("related", name="Log"))
     assert vault.data("batch", operations=edits)["operations"] == 2
     assert vault.read("Log.md") == "[[Alpha]] and [[Bee|bee]].\n"
 
@@ -102,5 +102,5 @@ def test_an_edit_that_would_repeat_bytes_that_are_not_utf_8_is_not_offered(
     ):
         assert any("Moth.md" in row for row in rows)
         assert not any(
-            "\ufffd" in text for call in calls(rows) for text in call.values() if isinstance(text, str)
+            "\ufffd" in text for call in parse_calls(rows) for text in call.values() if isinstance(text, str)
         )

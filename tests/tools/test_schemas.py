@@ -11,8 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.model_apis import nodes, refused_by_gemini, refused_by_openai, undescribed, untyped
-from support.vault import small_vault, vault_wire
+from support.model_apis import (
+    find_refused_by_gemini,
+    find_refused_by_openai,
+    find_undescribed,
+    find_untyped,
+    walk_schema,
+)
+from support.vault import make_small_vault, vault_wire
 from support.wire import EVERY_VERSION
 from vaultbridge.limits import LARGEST_INTEGER
 from vaultbridge.plugins.decorator import MARK, build_tool, tool
@@ -34,11 +40,16 @@ ANSWER_BYTES = 16_000
 """The most that the whole answer to `tools/list` of one vault may take, envelope included."""
 
 
-def problems(schema: dict[str, Any]) -> list[str]:
+def find_problems(schema: dict[str, Any]) -> list[str]:
     jsonschema.Draft202012Validator.check_schema(schema)
-    found = [*untyped(schema), *undescribed(schema), *refused_by_gemini(schema), *refused_by_openai(schema)]
+    found = [
+        *find_untyped(schema),
+        *find_undescribed(schema),
+        *find_refused_by_gemini(schema),
+        *find_refused_by_openai(schema),
+    ]
     # Text of any length may be empty, but a node that says nothing at all is what converters drop.
-    return found + [place for place, node in nodes(schema) if not node]
+    return found + [place for place, node in walk_schema(schema) if not node]
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -50,7 +61,7 @@ def test_every_node_has_a_type_and_every_property_a_description(
     listed = standard_catalog().list_tools(profile=profile, read_only=read_only, vaults=vaults)
     assert listed
     for one in listed:
-        assert problems(one.input_schema) == [], one.name
+        assert find_problems(one.input_schema) == [], one.name
     ready = load_tool_list(profile, read_only=read_only, vaults=vaults)
     assert ready is not None
     assert [one.input_schema for one in ready] == [one.input_schema for one in listed]
@@ -58,18 +69,18 @@ def test_every_node_has_a_type_and_every_property_a_description(
 
 @pytest.mark.parametrize("version", EVERY_VERSION)
 async def test_every_version_lists_typed_schemas_within_the_bytes(tmp_path: Path, version: str) -> None:
-    async with vault_wire(tmp_path, small_vault(tmp_path, {"A.md": "a"}), version=version) as wire:
+    async with vault_wire(tmp_path, make_small_vault(tmp_path, {"A.md": "a"}), version=version) as wire:
         answer = await wire.result("tools/list")
-        assert [found for one in answer["tools"] for found in problems(one["inputSchema"])] == []
+        assert [found for one in answer["tools"] for found in find_problems(one["inputSchema"])] == []
         whole = {"jsonrpc": "2.0", "id": 1, "result": answer}
         assert len(msgspec.json.encode(whole)) <= ANSWER_BYTES
         over_bridge = msgspec.json.decode((await BridgeV1(wire.server).list_tools()).body)
-        assert [found for one in over_bridge["tools"] for found in problems(one["inputSchema"])] == []
+        assert [found for one in over_bridge["tools"] for found in find_problems(one["inputSchema"])] == []
 
 
 def test_the_editors_tools_are_typed_and_described() -> None:
     for info, _ in IDE_TOOLS.values():
-        assert [*untyped(info.input_schema), *undescribed(info.input_schema)] == [], info.name
+        assert [*find_untyped(info.input_schema), *find_undescribed(info.input_schema)] == [], info.name
 
 
 def test_bounds_and_defaults_are_in_the_schema() -> None:
@@ -112,7 +123,7 @@ def test_a_plugins_schema_has_types_whatever_its_hints_are() -> None:
 
     schema = build_tool(getattr(draw, MARK), group="mine").input_schema
     jsonschema.Draft202012Validator.check_schema(schema)
-    assert untyped(schema) == []
+    assert find_untyped(schema) == []
     given_ = {
         "anything": [1],
         "some": ["a", 2],
@@ -142,14 +153,14 @@ hints = st.recursive(
 def test_any_kind_of_argument_gets_types_at_every_depth(hint: Any) -> None:
     kind = msgspec.defstruct("Drawn", [("argument", hint)])
     schema = add_types(msgspec.json.schema(kind)["$defs"]["Drawn"])
-    assert untyped(schema) == []
+    assert find_untyped(schema) == []
     jsonschema.Draft202012Validator.check_schema(schema)
 
 
 def test_every_whole_number_has_a_bound_that_json_and_sqlite_can_hold() -> None:
     for one in STANDARD_TOOLS:
         for arguments in (one.arguments, *getattr(one.arguments, "ITEMS", {}).values()):
-            for place, node in nodes(msgspec.json.schema(arguments)):
+            for place, node in walk_schema(msgspec.json.schema(arguments)):
                 if node.get("type") == "integer":
                     assert node.get("maximum", 2**63) <= LARGEST_INTEGER, (one.name, place)
                     assert node.get("minimum", -(2**63)) >= -LARGEST_INTEGER, (one.name, place)

@@ -13,20 +13,20 @@ from urllib.parse import quote
 
 import pytest
 
-from support.scripts import drawn_words, scripts
+from support.scripts import draw_words, list_scripts
 from support.tools import Small
-from support.vault import VaultProcess, engines_of, small_vault
+from support.vault import VaultProcess, make_small_vault, open_engines
 from vaultbridge.engine.context import gather
 from vaultbridge.index.fold import fold_text
 from vaultbridge.links.resolve import name_key
 from vaultbridge.protocols.mcp.vault.completion import Completions
 
 WORDS_AT_ONCE = 30
-SEEDS = range(-(-len(scripts()) // WORDS_AT_ONCE))
+SEEDS = range(-(-len(list_scripts()) // WORDS_AT_ONCE))
 """As many vaults as it takes for every script to have its turn."""
 
 
-def composed(text: str) -> str:
+def compose(text: str) -> str:
     """How paths are written in answers, whatever form the disk has."""
     return unicodedata.normalize("NFC", text)
 
@@ -37,7 +37,7 @@ def is_tag_name(word: str) -> bool:
     return not odd and not word.isdigit()
 
 
-def distinct(words: list[str]) -> list[str]:
+def drop_equal_words(words: list[str]) -> list[str]:
     """One of those that mean the same file, and none that is no name or no word."""
     found: dict[str, str] = {}
     for word in words:
@@ -54,7 +54,7 @@ def note_of(number: int, word: str) -> str:
     )
 
 
-def vault_of(words: list[str]) -> dict[str, str | bytes]:
+def make_vault(words: list[str]) -> dict[str, str | bytes]:
     files: dict[str, str | bytes] = {
         f"N{number}/{word}.md": note_of(number, word) for number, word in enumerate(words)
     }
@@ -64,7 +64,7 @@ def vault_of(words: list[str]) -> dict[str, str | bytes]:
     return files
 
 
-def spellings(word: str) -> Iterator[str]:
+def list_spellings(word: str) -> Iterator[str]:
     """The same word as another keyboard, system or person writes it."""
     for form in ("NFC", "NFD"):
         yield unicodedata.normalize(form, word)
@@ -73,8 +73,8 @@ def spellings(word: str) -> Iterator[str]:
             yield other
 
 
-def questions(number: int, word: str) -> Iterator[str]:
-    for one in {word, *spellings(word)}:
+def list_questions(number: int, word: str) -> Iterator[str]:
+    for one in {word, *list_spellings(word)}:
         yield one
         yield f'"{one}"'
         yield f'"begin{number} {one} end{number}"'
@@ -98,31 +98,31 @@ def questions(number: int, word: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_way_of_asking_for_a_word_finds_its_note(small: Small, seed: int) -> None:
-    words = distinct(drawn_words(seed, WORDS_AT_ONCE))
-    harness = small(vault_of(words))
+    words = drop_equal_words(draw_words(seed, WORDS_AT_ONCE))
+    harness = small(make_vault(words))
     for number, word in enumerate(words):
-        for question in questions(number, word):
+        for question in list_questions(number, word):
             found = harness.text("search", query=question, limit=500, matches=0).splitlines()
-            assert composed(f"N{number}/{word}.md") in found, (ascii(word), ascii(question))
+            assert compose(f"N{number}/{word}.md") in found, (ascii(word), ascii(question))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_lines_that_hold_a_word_are_shown(small: Small, seed: int) -> None:
-    words = distinct(drawn_words(seed, WORDS_AT_ONCE))
-    harness = small(vault_of(words))
+    words = drop_equal_words(draw_words(seed, WORDS_AT_ONCE))
+    harness = small(make_vault(words))
     for number, word in enumerate(words):
-        for one in (*spellings(word), f"match-case:{unicodedata.normalize('NFC', word)}"):
+        for one in (*list_spellings(word), f"match-case:{unicodedata.normalize('NFC', word)}"):
             shown = harness.text("search", query=f"path:N{number}/ {one}", matches=100)
-            assert f"{composed(word)}.md\n" in shown, (ascii(word), ascii(one))
+            assert f"{compose(word)}.md\n" in shown, (ascii(word), ascii(one))
             assert f"\n 5: # {word}\n" in shown, (ascii(word), ascii(one))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_questions_in_every_script_are_answered_with_their_passages(small: Small, seed: int) -> None:
-    words = distinct(drawn_words(seed, WORDS_AT_ONCE))
-    harness = small(vault_of(words))
+    words = drop_equal_words(draw_words(seed, WORDS_AT_ONCE))
+    harness = small(make_vault(words))
     for number, word in enumerate(words):
-        path = composed(f"N{number}/{word}.md")
+        path = compose(f"N{number}/{word}.md")
         for question in (f"{word} end{number}", f"begin{number} {word}", f"nowhere {word} end{number}"):
             shown = harness.text("search", query=question)
             assert re.match(rf"(\(no note has all .*\n)?{re.escape(path)}", shown), (
@@ -136,12 +136,12 @@ def test_questions_in_every_script_are_answered_with_their_passages(small: Small
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_names_tags_properties_and_links_of_every_script(small: Small, seed: int) -> None:
-    words = distinct(drawn_words(seed, WORDS_AT_ONCE))
-    harness = small(vault_of(words))
+    words = drop_equal_words(draw_words(seed, WORDS_AT_ONCE))
+    harness = small(make_vault(words))
     tags = harness.text("tags", limit=500)
     properties = harness.text("properties", limit=500)
     for number, word in enumerate(words):
-        path = composed(f"N{number}/{word}.md")
+        path = compose(f"N{number}/{word}.md")
         for form in ("NFC", "NFD"):
             one = unicodedata.normalize(form, word)
             for name in (one, f"[[{one}]]", f"aka {one}", f"N{number}/{one}"):
@@ -156,13 +156,13 @@ def test_names_tags_properties_and_links_of_every_script(small: Small, seed: int
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_notes_of_every_script_are_edited_and_renamed_and_links_follow(small: Small, seed: int) -> None:
-    words = distinct(drawn_words(seed, WORDS_AT_ONCE))
+    words = drop_equal_words(draw_words(seed, WORDS_AT_ONCE))
     half = len(words) // 2
     words, targets = words[:half], words[half : 2 * half]
-    harness = small(vault_of(words))
+    harness = small(make_vault(words))
     for number, (word, target) in enumerate(zip(words, targets, strict=True)):
         path = f"N{number}/{word}.md"
-        new = composed(f"N{number}/{target}.md")
+        new = compose(f"N{number}/{target}.md")
         harness.call("edit_note", op="append", name=word, heading=word, content=f"under {target}")
         harness.call(
             "edit_note",
@@ -179,7 +179,7 @@ def test_notes_of_every_script_are_edited_and_renamed_and_links_follow(small: Sm
         assert harness.engine.find(target) == new
         found = harness.text("search", query=f'"under {target}"', matches=0).splitlines()
         assert new in found, ascii(target)
-    assert harness.read("Wiki.md").splitlines() == [f"[[{composed(target)}]]" for target in targets]
+    assert harness.read("Wiki.md").splitlines() == [f"[[{compose(target)}]]" for target in targets]
     for number, (word, target) in enumerate(zip(words, targets, strict=True)):
         assert harness.text("links", name=target).count("Wiki.md") == 1, (ascii(word), ascii(target))
         assert harness.engine.queries.backlinks(harness.engine.find(target)), number
@@ -187,33 +187,33 @@ def test_notes_of_every_script_are_edited_and_renamed_and_links_follow(small: Sm
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_names_tags_and_properties_of_every_script_are_suggested(tmp_path: Path, seed: int) -> None:
-    words = distinct(drawn_words(seed, WORDS_AT_ONCE))
-    engines = engines_of(tmp_path, small_vault(tmp_path, vault_of(words)))
+    words = drop_equal_words(draw_words(seed, WORDS_AT_ONCE))
+    engines = open_engines(tmp_path, make_small_vault(tmp_path, make_vault(words)))
     try:
         suggest = Completions(engines).suggest
         for number, word in enumerate(words):
-            for one in (word, *spellings(word)):
-                assert composed(word) in suggest("note", one).values, (ascii(word), ascii(one))
-                assert composed(f"N{number}/{word}.md") in suggest("path", one).values, ascii(one)
+            for one in (word, *list_spellings(word)):
+                assert compose(word) in suggest("note", one).values, (ascii(word), ascii(one))
+                assert compose(f"N{number}/{word}.md") in suggest("path", one).values, ascii(one)
                 assert word in suggest("property", one).values, ascii(one)
     finally:
         engines.close()
 
 
 async def test_a_real_process_answers_in_every_script(tmp_path: Path) -> None:
-    words = distinct(drawn_words(7, 18))
-    vault = small_vault(tmp_path, vault_of(words))
+    words = drop_equal_words(draw_words(7, 18))
+    vault = make_small_vault(tmp_path, make_vault(words))
     async with VaultProcess(tmp_path, str(vault)) as process:
         await process.begin()
         for number, word in enumerate(words):
             path = f"N{number}/{word}.md"
             for question in (word, f'"{word} end{number}"', f"file:{word}", f"line:({word} begin{number})"):
                 found = await process.text("search", query=question, limit=500, matches=0)
-                assert composed(path) in found.splitlines(), ascii(question)
+                assert compose(path) in found.splitlines(), ascii(question)
             assert word in await process.text("read_note", name=word)
             passages = await process.text("context", question=f"{word} end{number}", max_chars=1000)
             assert f"{word} end{number}" in passages and len(passages) <= 1000, ascii(word)
             await process.text("edit_note", op="append", name=word, heading=word, content=f"more {word}")
             assert f"more {word}" in (vault / path).read_text()
             await process.text("move_note", name=word, to=f"{word}x")
-        assert (vault / "Wiki.md").read_text().splitlines() == [f"[[{composed(word)}x]]" for word in words]
+        assert (vault / "Wiki.md").read_text().splitlines() == [f"[[{compose(word)}x]]" for word in words]

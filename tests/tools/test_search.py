@@ -7,7 +7,7 @@ import random
 import pytest
 
 from support.drawn_vaults import draw_vault
-from support.scripts import drawn_words
+from support.scripts import draw_words
 from support.tools import Small
 from vaultbridge.errors import InvalidArgument, InvalidQuery
 from vaultbridge.index.ranking.question import is_plain
@@ -243,7 +243,7 @@ def test_hidden_notes_do_not_exist_for_questions(small: Small) -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_whatever_is_asked_rows_are_lines_of_their_notes_and_fit(small: Small, seed: int) -> None:
     rng = random.Random(seed)
-    words = [word for word in drawn_words(seed, 18) if word.isprintable()]
+    words = [word for word in draw_words(seed, 18) if word.isprintable()]
     harness = small(draw_vault(rng, words), scope=Scope(deny=("g/",)))
     for _ in range(10):
         query = " ".join(rng.sample(words, rng.randint(1, 4)))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from support.tools import Small
-from support.vault import VaultProcess, small_vault
+from support.vault import VaultProcess, make_small_vault
 
 NFD = unicodedata.normalize("NFD", "übung")
 CALLS: list[tuple[str, dict[str, Any], str]] = [
@@ -23,12 +23,12 @@ CALLS: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-def filled(value: Any, folder: str) -> Any:
+def fill(value: Any, folder: str) -> Any:
     if isinstance(value, str):
         return value.replace("{f}", folder)
     if isinstance(value, list):
-        return [filled(one, folder) for one in value]
-    return {key: filled(one, folder) for key, one in value.items()} if isinstance(value, dict) else value
+        return [fill(one, folder) for one in value]
+    return {key: fill(one, folder) for key, one in value.items()} if isinstance(value, dict) else value
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_new_file_gets_the_stored_spelling_of_its_folder(
 ) -> None:
     harness = small({f"{stored}/First.md": "first", "zebra.md": "zebra", "Old/Kept.md": "kept"})
     path = f"{unicodedata.normalize('NFC', stored)}/{name}"
-    harness.call(tool, **filled(arguments, asked))
+    harness.call(tool, **fill(arguments, asked))
     on_disk = {unicodedata.normalize("NFC", file) for file in harness.files()}
     assert path in on_disk
     (found,) = (change.paths[-1] for change in harness.engine.history.changes(limit=1))
@@ -71,7 +71,7 @@ def test_folders_created_in_one_batch_share_their_spelling(small: Small) -> None
 
 
 async def test_a_note_in_another_spelling_is_found_at_once_over_stdio(tmp_path: Path) -> None:
-    vault = small_vault(tmp_path, {"sub/First.md": "first"})
+    vault = make_small_vault(tmp_path, {"sub/First.md": "first"})
     async with VaultProcess(tmp_path, str(vault)) as process:
         await process.begin()
         made = await process.text("create_note", name="SUB/Second", content="zebra")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.tools import Small
-from support.vault import VaultProcess, small_vault, vault_wire
+from support.vault import VaultProcess, make_small_vault, vault_wire
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.protocols.bridge_v1.endpoints import BridgeV1
 from vaultbridge.protocols.http.failures import HttpFailure
@@ -127,7 +127,7 @@ def test_a_tool_without_hints_is_judged_by_its_name() -> None:
 
 
 async def test_a_foreign_name_is_answered_with_ours_over_stdio_and_bridge_v1(tmp_path: Path) -> None:
-    vault = small_vault(tmp_path, {"A.md": "a"})
+    vault = make_small_vault(tmp_path, {"A.md": "a"})
     async with VaultProcess(tmp_path, str(vault)) as process:
         await process.begin()
         call = {"name": "obsidian_get_file_contents", "arguments": {"filepath": "A.md"}}

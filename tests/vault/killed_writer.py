@@ -50,7 +50,7 @@ def batch() -> list[Step]:
     ]
 
 
-def folder_batch() -> list[Step]:
+def make_folder_batch() -> list[Step]:
     return [
         MoveFolder(P("Dir"), P("Moved/Dir")),
         WriteFile(P("Moved/Dir/d.md"), b"d new", content_hash(b"d")),
@@ -73,7 +73,7 @@ def swap_batch() -> list[Step]:
     ]
 
 
-BATCHES = {"batch": batch, "folder": folder_batch, "swap": swap_batch}
+BATCHES = {"batch": batch, "folder": make_folder_batch, "swap": swap_batch}
 
 
 def write(vault: str, cache: str, home: str, point: str, which: str) -> None:

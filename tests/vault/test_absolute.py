@@ -22,7 +22,7 @@ def root(tmp_path: Path) -> Root:
     return Root(folder)
 
 
-def taken(text: str, root: Root, scope: Scope | None = None) -> str:
+def make_relative(text: str, root: Root, scope: Scope | None = None) -> str:
     return make_vault_relative(text, root, (scope or Scope()).visible)
 
 
@@ -40,17 +40,17 @@ def taken(text: str, root: Root, scope: Scope | None = None) -> str:
 )
 def test_an_absolute_path_in_the_vault_becomes_a_vault_path(root: Root, rest: str, path: str) -> None:
     text = f"{root.folder}{rest}"
-    assert taken(text, root) == path
-    assert taken(unicodedata.normalize("NFD", text), root) == path
+    assert make_relative(text, root) == path
+    assert make_relative(unicodedata.normalize("NFD", text), root) == path
 
 
 def test_the_vaults_folder_can_be_reached_through_a_link(root: Root, tmp_path: Path) -> None:
     (tmp_path / "way").symlink_to(root.folder)
     (root.folder / "inner.md").symlink_to("f/A.md")
-    assert taken(f"{tmp_path}/way/f/A.md", root) == "f/A.md"
-    assert taken(f"{tmp_path}/way", root) == ""
+    assert make_relative(f"{tmp_path}/way/f/A.md", root) == "f/A.md"
+    assert make_relative(f"{tmp_path}/way", root) == ""
     # A link inside the vault keeps its own name: the user of the path asks where it leads.
-    assert taken(f"{tmp_path}/way/inner.md", root) == "./inner.md"
+    assert make_relative(f"{tmp_path}/way/inner.md", root) == "./inner.md"
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_the_vaults_folder_can_be_reached_through_a_link(root: Root, tmp_path: P
     ],
 )
 def test_a_path_that_can_start_at_the_vaults_top_stays_as_it_is(root: Root, text: str) -> None:
-    assert taken(text, root) == text
+    assert make_relative(text, root) == text
 
 
 @pytest.mark.parametrize(
@@ -77,36 +77,36 @@ def test_a_path_that_can_start_at_the_vaults_top_stays_as_it_is(root: Root, text
 )
 def test_a_path_on_the_machine_outside_the_vault_is_refused(root: Root, text: str) -> None:
     with pytest.raises(InvalidPath, match="outside the vault"):
-        taken(text, root)
+        make_relative(text, root)
 
 
 @pytest.mark.parametrize("text", ["//server/share/A.md", "//server/A.md", "//Private/A.md"])
 def test_a_network_share_is_refused(root: Root, text: str) -> None:
     """`//f/A.md` is a path from the vault's top with a slash too many, because the vault has that folder."""
     with pytest.raises(InvalidPath, match="outside the vault"):
-        taken(text, root, Scope(deny=("Private/",)))
+        make_relative(text, root, Scope(deny=("Private/",)))
 
 
 def test_a_sibling_folder_whose_name_begins_like_the_vaults_is_outside(root: Root) -> None:
     text = f"{root.folder}s/A.md"
     assert relative_to_vault(text, root.folder) is None
     with pytest.raises(InvalidPath):
-        taken(text, root)
+        make_relative(text, root)
 
 
 def test_a_hidden_folder_of_the_vault_makes_no_difference(root: Root) -> None:
     """`/home/x.md` is refused alike whether a hidden `home` is in the vault or none is."""
     scope = Scope(deny=("home/",))
     with pytest.raises(InvalidPath) as hidden:
-        taken("/home/x.md", root, scope)
+        make_relative("/home/x.md", root, scope)
     (root.folder / "home").rmdir()
     with pytest.raises(InvalidPath) as missing:
-        taken("/home/x.md", root, scope)
+        make_relative("/home/x.md", root, scope)
     assert str(hidden.value) == str(missing.value)
 
 
 def test_an_allowed_subfolder_is_found_from_the_top(root: Root) -> None:
-    assert taken("/home/mine/x.md", root, Scope(allow=("home/mine/",))) == "/home/mine/x.md"
+    assert make_relative("/home/mine/x.md", root, Scope(allow=("home/mine/",))) == "/home/mine/x.md"
 
 
 def test_the_innermost_of_nested_vaults_contains_a_path(tmp_path: Path) -> None:

@@ -27,20 +27,20 @@ def test_icloud_placeholders_name_their_original(name: str, original: str | None
     assert icloud_original_name(name) == original
 
 
-def status(**fields: int) -> os.stat_result:
+def make_status(**fields: int) -> os.stat_result:
     """A stat as another system gives it; this machine's has no such fields."""
     return cast(os.stat_result, SimpleNamespace(**{"st_size": 10, "st_blocks": 8, **fields}))
 
 
 @pytest.mark.parametrize("attribute", [0x1000, 0x40000, 0x400000])
 def test_windows_recall_attributes_mark_a_placeholder(attribute: int) -> None:
-    assert is_placeholder(status(st_file_attributes=attribute | 0x20), "x")
-    assert not is_placeholder(status(st_file_attributes=0x20), "x")
+    assert is_placeholder(make_status(st_file_attributes=attribute | 0x20), "x")
+    assert not is_placeholder(make_status(st_file_attributes=0x20), "x")
 
 
 def test_the_dataless_flag_of_macos_marks_a_placeholder() -> None:
-    assert is_placeholder(status(st_flags=0x40000000), "x")
-    assert not is_placeholder(status(st_flags=0), "x")
+    assert is_placeholder(make_status(st_flags=0x40000000), "x")
+    assert not is_placeholder(make_status(st_flags=0), "x")
 
 
 def test_only_a_file_that_is_one_single_hole_counts_as_a_placeholder(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_only_a_file_that_is_one_single_hole_counts_as_a_placeholder(tmp_path: P
     assert not is_placeholder(empty.stat(), str(empty))
     # A file system that counts no blocks, because it stores small files in its metadata, must not hide a real
     # note.
-    assert not is_placeholder(status(st_blocks=0, st_size=100_000), str(partly))
+    assert not is_placeholder(make_status(st_blocks=0, st_size=100_000), str(partly))
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def do(transactor: Transactor, *steps: Step, label: str = "a change") -> int:
     return transactor.apply(steps, actor="mcp:test", label=label).id
 
 
-def labels(transactor: Transactor, path: str) -> list[str]:
+def list_labels(transactor: Transactor, path: str) -> list[str]:
     return [entry.label for entry in transactor.journal.history(P(path))]
 
 
@@ -98,8 +98,8 @@ def test_a_notes_history_follows_its_renames_and_leaves_others_out(timed: Transa
     do(timed, MoveFolder(P("D"), P("E")), label="move folder")
     do(timed, WriteFile(P("E/b.md"), b"3"), label="edit again")
     do(timed, WriteFile(P("E/c.md"), b"3"), label="a neighbour")
-    assert labels(timed, "e/B.md") == ["edit again", "move folder", "edit b", "rename", "make a"]
-    assert labels(timed, "a.md") == ["a new a", "rename", "make a"]
+    assert list_labels(timed, "e/B.md") == ["edit again", "move folder", "edit b", "rename", "make a"]
+    assert list_labels(timed, "a.md") == ["a new a", "rename", "make a"]
     assert [entry.label for entry in timed.journal.history(P("E/b.md"), limit=3)] == [
         "edit again",
         "move folder",

@@ -32,7 +32,7 @@ def test_two_may_open_at_once(tmp_path: Path) -> None:
     two.close()
 
 
-def foreign(file: Path) -> None:
+def write_foreign(file: Path) -> None:
     with closing(sqlite3.connect(file)) as db, db:
         db.execute("CREATE TABLE somebody_elses (x)")
     db.close()
@@ -40,7 +40,7 @@ def foreign(file: Path) -> None:
 
 @pytest.mark.parametrize(
     "spoil",
-    [lambda file: file.write_bytes(b"this is no database at all" * 100), foreign],
+    [lambda file: file.write_bytes(b"this is no database at all" * 100), write_foreign],
     ids=["damaged", "foreign"],
 )
 def test_a_file_that_is_no_journal_is_put_aside_with_a_warning(
@@ -75,17 +75,17 @@ def test_a_folder_in_the_journals_place_is_an_error_until_it_is_moved_away(tmp_p
     file = JournalFile(place)
     for _ in range(2):
         with pytest.raises(EngineFailure, match=r"journal\.sqlite in the cache folder is a folder") as caught:
-            labels(file)
+            list_labels(file)
         assert "Move that folder away" in caught.value.hint
     with pytest.raises(EngineFailure, match="is a folder"):
         note_down(file, "one")
     place.rmdir()
     note_down(file, "one")
-    assert labels(file) == ["one"]
+    assert list_labels(file) == ["one"]
     file.close()
 
 
-def labels(file: JournalFile) -> list[str]:
+def list_labels(file: JournalFile) -> list[str]:
     return file.ask(lambda db: [label for (label,) in db.execute("SELECT label FROM transactions")])
 
 
@@ -102,10 +102,10 @@ def test_a_journal_that_is_deleted_while_it_is_open_is_created_again(tmp_path: P
     file = JournalFile(tmp_path / "cache" / "journal.sqlite")
     note_down(file, "one")
     shutil.rmtree(tmp_path / "cache")
-    assert labels(file) == []
+    assert list_labels(file) == []
     note_down(file, "two")
     other = JournalFile(tmp_path / "cache" / "journal.sqlite")
-    assert labels(other) == ["two"]
+    assert list_labels(other) == ["two"]
     other.close()
     file.close()
 
@@ -121,10 +121,10 @@ def test_only_one_process_puts_a_damaged_journal_aside(
         db.execute("UPDATE sqlite_master SET rootpage = 9999 WHERE name = 'transactions'")
     two.close()
     two = JournalFile(place)
-    assert labels(two) == []
+    assert list_labels(two) == []
     note_down(two, "new")
     assert "put aside as journal.damaged-1.sqlite" in caplog.text
-    assert labels(one) == ["new"]
+    assert list_labels(one) == ["new"]
     assert not (tmp_path / "journal.damaged-2.sqlite").exists()
     one.close()
     two.close()
@@ -137,10 +137,10 @@ def test_a_journal_that_is_closed_locked_or_full_is_not_taken_for_damaged(tmp_pa
         file.ask(lambda db: db.execute("PRAGMA max_page_count = 1") and fill(db))
     file.close()
     with pytest.raises(EngineFailure):
-        labels(file)
+        list_labels(file)
     assert [place.name for place in tmp_path.glob("*damaged*")] == []
     again = JournalFile(tmp_path / "journal.sqlite")
-    assert labels(again) == ["one"]
+    assert list_labels(again) == ["one"]
     again.close()
 
 

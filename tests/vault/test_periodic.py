@@ -13,7 +13,7 @@ from vaultbridge.vault.settings import Period, PeriodicNotes, VaultSettings
 DAY = date(2024, 3, 5)
 
 
-def daily(folder: str, fmt: str) -> VaultSettings:
+def make_daily(folder: str, fmt: str) -> VaultSettings:
     return VaultSettings(
         periodic={"daily": PeriodicNotes(enabled=True, folder=folder, format=fmt, template="")}
     )
@@ -43,10 +43,10 @@ def test_without_settings_the_defaults_name_the_note(period: Period, path: str) 
     ],
 )
 def test_folder_and_format_make_the_path(folder: str, fmt: str, path: str) -> None:
-    assert periodic_path("daily", DAY, daily(folder, fmt)) == path
+    assert periodic_path("daily", DAY, make_daily(folder, fmt)) == path
 
 
 @pytest.mark.parametrize("fmt", ["HH:mm", "[..]/YYYY", "YYYY#MM", "[.hidden]"])
 def test_a_format_that_gives_an_invalid_name_is_refused(fmt: str) -> None:
     with pytest.raises(InvalidPath):
-        periodic_path("daily", DAY, daily("", fmt))
+        periodic_path("daily", DAY, make_daily("", fmt))

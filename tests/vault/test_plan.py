@@ -30,13 +30,13 @@ from vaultbridge.vault.write.trash import Trash
 P = vault_path
 
 
-def nothing_held(image: ContentImage) -> bytes:
+def fail_to_recall(image: ContentImage) -> bytes:
     raise AssertionError("these plans recall nothing")
 
 
 @pytest.fixture
 def plan(root: Root, trash: Trash) -> Plan:
-    return Plan(root, trash, datetime(2024, 5, 6), nothing_held)
+    return Plan(root, trash, datetime(2024, 5, 6), fail_to_recall)
 
 
 def test_planning_changes_nothing(
@@ -104,6 +104,6 @@ def test_too_many_steps_are_refused(plan: Plan, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_notice_says_when_another_trash_is_used(root: Root, folder: Path, home: Path) -> None:
     (folder / "a.md").write_bytes(b"a")
-    plan = Plan(root, Trash({"HOME": str(home)}, platform="win32"), datetime(2024, 5, 6), nothing_held)
+    plan = Plan(root, Trash({"HOME": str(home)}, platform="win32"), datetime(2024, 5, 6), fail_to_recall)
     plan.add([TrashFile(P("a.md"), "system")])
     assert "the vault's .trash was used" in plan.notices[0]

@@ -30,7 +30,7 @@ def later() -> float:
     return time.time() + RACY_NS / 1e9 + 1
 
 
-def stamped(root: Root) -> tuple[ReadCache[str, str], StrictFileStat]:
+def make_stamped(root: Root) -> tuple[ReadCache[str, str], StrictFileStat]:
     files = ReadCache[str, str](root, clock=later)
     stamp = files.stat(NOTE)
     assert stamp is not None
@@ -38,7 +38,7 @@ def stamped(root: Root) -> tuple[ReadCache[str, str], StrictFileStat]:
     return files, stamp
 
 
-def past_the_tick(place: Path, change: Callable[[], object]) -> None:
+def change_visibly(place: Path, change: Callable[[], object]) -> None:
     """Change a file so that its status shows it: a clock of a file system goes in steps."""
     before = place.stat().st_ctime_ns
     change()
@@ -57,26 +57,26 @@ def test_a_file_from_the_future_gets_no_stamp(root: Root, place: Path) -> None:
 
 
 def test_a_rewrite_in_place_of_equal_length_is_noticed(root: Root, place: Path) -> None:
-    files, stamp = stamped(root)
-    past_the_tick(place, lambda: place.write_bytes(b"other"))
+    files, stamp = make_stamped(root)
+    change_visibly(place, lambda: place.write_bytes(b"other"))
     assert not files.is_unchanged(NOTE, stamp)
 
 
 def test_a_timestamp_that_was_set_back_is_noticed(root: Root, place: Path) -> None:
     times = place.stat()
-    files, stamp = stamped(root)
+    files, stamp = make_stamped(root)
 
     def change() -> None:
         place.write_bytes(b"other")
         os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))
 
-    past_the_tick(place, change)
+    change_visibly(place, change)
     assert place.stat().st_mtime_ns == times.st_mtime_ns
     assert not files.is_unchanged(NOTE, stamp)
 
 
 def test_a_replaced_removed_or_restored_file_is_noticed(root: Root, place: Path) -> None:
-    files, stamp = stamped(root)
+    files, stamp = make_stamped(root)
     beside = place.with_name("new")
     beside.write_bytes(b"first")
     beside.replace(place)
@@ -89,7 +89,7 @@ def test_a_replaced_removed_or_restored_file_is_noticed(root: Root, place: Path)
 @pytest.mark.parametrize("part", ["Folder", "Folder/n.md"])
 def test_a_link_in_place_of_the_file_or_its_folder_is_noticed(root: Root, place: Path, part: str) -> None:
     """Even one that leads to the very same file: where it leads may be another's to say."""
-    files, stamp = stamped(root)
+    files, stamp = make_stamped(root)
     moved = root.folder / "elsewhere"
     (root.folder / part).rename(moved)
     (root.folder / part).symlink_to(moved)

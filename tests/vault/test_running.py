@@ -21,7 +21,7 @@ def environ(home: Path) -> dict[str, str]:
     return {"HOME": str(home), "XDG_RUNTIME_DIR": str(home)}
 
 
-def lock(home: Path, text: str) -> None:
+def write_lock(home: Path, text: str) -> None:
     folder = home / ".config" / "obsidian"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "SingletonLock").unlink(missing_ok=True)
@@ -33,14 +33,14 @@ def test_without_lock_and_socket_it_does_not_run(environ: dict[str, str]) -> Non
 
 
 def test_a_lock_of_a_live_process_on_this_machine_means_it_runs(environ: dict[str, str], home: Path) -> None:
-    lock(home, f"{socket.gethostname()}-{os.getpid()}")
+    write_lock(home, f"{socket.gethostname()}-{os.getpid()}")
     assert is_obsidian_running(environ, platform="linux")
 
 
 def test_a_lock_that_outlived_its_process_means_nothing(environ: dict[str, str], home: Path) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    lock(home, f"{socket.gethostname()}-{ended.pid}")
+    write_lock(home, f"{socket.gethostname()}-{ended.pid}")
     assert not is_obsidian_running(environ, platform="linux")
 
 
@@ -50,7 +50,7 @@ def test_a_lock_that_outlived_its_process_means_nothing(environ: dict[str, str],
 def test_a_lock_of_another_machine_or_of_no_process_means_nothing(
     environ: dict[str, str], home: Path, text: str
 ) -> None:
-    lock(home, text.format(host=socket.gethostname(), pid=os.getpid()))
+    write_lock(home, text.format(host=socket.gethostname(), pid=os.getpid()))
     assert not is_obsidian_running(environ, platform="linux")
 
 

@@ -728,7 +728,7 @@ def test_no_temporary_file_is_left_by_anything_above(transactor: Transactor, fol
 NAMES = ["a.md", "b.md", "A/c.md", "A/d.md", "A/B/e.md", "Ünïcode/ƒ.md", "x.png", "C/g.md"]
 
 
-def random_steps(choose: random.Random, folder: Path) -> list[Step]:
+def draw_steps(choose: random.Random, folder: Path) -> list[Step]:
     """One or a few steps that fit the vault as it is."""
     files = sorted(
         str(place.relative_to(folder))
@@ -773,7 +773,7 @@ def test_two_hundred_random_changes_and_their_undos_restore_identical_bytes(
     modes = {name: (folder / name).stat().st_mode for name in NAMES[:5]}
     done: list[int] = []
     for _ in range(200):
-        applied = transactor.apply(random_steps(choose, folder), actor="test", label="random")
+        applied = transactor.apply(draw_steps(choose, folder), actor="test", label="random")
         if applied.id:
             done.append(applied.id)
     assert len(done) > 150

@@ -38,17 +38,17 @@ TRASHED = Trashed(
 )
 
 
-def content(image: ContentImage) -> bytes:
+def recall(image: ContentImage) -> bytes:
     return {OLD.digest: b"old", NEW.digest: b"new"}[image.digest]
 
 
-def entry(*acts: Act, state: str = "done", undone_by: int | None = None) -> JournalEntry:
+def make_entry(*acts: Act, state: str = "done", undone_by: int | None = None) -> JournalEntry:
     return JournalEntry(7, state, 0.0, "a", "l", None, undone_by, (), acts, {}, None)  # type: ignore[arg-type]
 
 
 def test_steps_come_in_reverse() -> None:
     acts = (FolderMade(P("A"), "/v/A"), Written(P("A/n.md"), "/v/A/n.md", None, NEW, None, ""))
-    assert invert(entry(*acts), content, force=False) == (
+    assert invert(make_entry(*acts), recall, force=False) == (
         RemoveFile(P("A/n.md"), NEW.hash),
         RemoveFolder(P("A"), deep=False),
     )
@@ -88,15 +88,15 @@ def test_steps_come_in_reverse() -> None:
     ],
 )
 def test_each_act_has_its_inverse_and_force_expects_nothing(act: Act, step: Step, forced: Step) -> None:
-    assert invert(entry(act), content, force=False) == (step,)
-    assert invert(entry(act), content, force=True) == (forced,)
+    assert invert(make_entry(act), recall, force=False) == (step,)
+    assert invert(make_entry(act), recall, force=True) == (forced,)
 
 
 def test_a_change_that_was_rolled_back_or_undone_cannot_be_undone() -> None:
     with pytest.raises(EditRefused, match="rolled back"):
-        invert(entry(state="rolled-back"), content, force=True)
+        invert(make_entry(state="rolled-back"), recall, force=True)
     with pytest.raises(EditRefused, match="already been undone by change 9"):
-        invert(entry(undone_by=9), content, force=True)
+        invert(make_entry(undone_by=9), recall, force=True)
 
 
 def test_the_affected_paths_of_each_act() -> None:

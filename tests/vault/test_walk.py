@@ -16,11 +16,11 @@ from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.walk import WALK_DEPTH, FileEntry, Skipped, Unreadable, walk
 
 
-def entries(root: Root, folder: str = "") -> dict[str, FileEntry]:
+def list_entries(root: Root, folder: str = "") -> dict[str, FileEntry]:
     return {item.path: item for item in walk(root, VaultPath(folder)) if isinstance(item, FileEntry)}
 
 
-def skipped(root: Root) -> set[tuple[str, str]]:
+def list_skipped(root: Root) -> set[tuple[str, str]]:
     return {(item.path, item.why) for item in walk(root) if isinstance(item, Skipped)}
 
 
@@ -28,7 +28,7 @@ def test_every_file_is_listed_with_its_stat_and_kind(root: Root, folder: Path) -
     (folder / "A" / "B").mkdir(parents=True)
     (folder / "A" / "B" / "note.md").write_text("12345")
     (folder / "board.canvas").write_text("{}")
-    found = entries(root)
+    found = list_entries(root)
     assert set(found) == {"A/B/note.md", "board.canvas"}
     status = (folder / "A" / "B" / "note.md").stat()
     assert found["A/B/note.md"] == FileEntry(
@@ -55,7 +55,7 @@ def test_every_file_is_listed_with_its_stat_and_kind(root: Root, folder: Path) -
 def test_the_kind_follows_the_extension(name: str, kind: str, root: Root, folder: Path) -> None:
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text("")
-    assert entries(root)[name].kind == kind
+    assert list_entries(root)[name].kind == kind
     assert kind_of(name.rpartition("/")[2]) == kind
 
 
@@ -63,14 +63,14 @@ def test_names_with_a_leading_dot_are_invisible_and_node_modules_is_not(root: Ro
     for name in (".obsidian/app.json", ".trash/x.md", "A/.hidden.md", "node_modules/x.md"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("")
-    assert set(entries(root)) == {"node_modules/x.md"}
+    assert set(list_entries(root)) == {"node_modules/x.md"}
 
 
 def test_files_and_folders_stored_as_nfd_are_listed_as_nfc(root: Root, folder: Path) -> None:
     nfd = unicodedata.normalize("NFD", "Été/Café.md")
     (folder / nfd).parent.mkdir()
     (folder / nfd).write_text("x")
-    assert set(entries(root)) == {"Été/Café.md"}
+    assert set(list_entries(root)) == {"Été/Café.md"}
     assert root.locate(VaultPath("Été/Café.md")).read_text() == "x"
 
 
@@ -78,9 +78,9 @@ def test_the_nfc_form_of_a_name_wins_over_another_form(root: Root, folder: Path)
     nfc, nfd = "Café.md", unicodedata.normalize("NFD", "Café.md")
     (folder / nfd).write_text("nfd!")
     (folder / nfc).write_text("nfc")
-    assert entries(root)["Café.md"].size == 3
+    assert list_entries(root)["Café.md"].size == 3
     assert root.locate(VaultPath(nfc)).read_text() == "nfc", "the walk and the way to disk must agree"
-    assert skipped(root) == {("Café.md", "same-name")}
+    assert list_skipped(root) == {("Café.md", "same-name")}
 
 
 def test_the_first_of_two_forms_wins_when_neither_is_nfc(root: Root, folder: Path) -> None:
@@ -88,17 +88,17 @@ def test_the_first_of_two_forms_wins_when_neither_is_nfc(root: Root, folder: Pat
     (folder / "\u017f\u0323\u0307.md").write_text("two!")
     shown = unicodedata.normalize("NFC", "\u017f\u0323\u0307.md")
     assert shown == "\u1e9b\u0323.md"
-    assert entries(root)[shown].size == 3
+    assert list_entries(root)[shown].size == 3
     (folder / "\u1e9b\u0323.md").unlink()
-    assert entries(root)[shown].size == 4
+    assert list_entries(root)[shown].size == 4
     assert root.locate(VaultPath(shown)).read_text() == "two!"
 
 
 def test_names_that_no_path_can_contain_are_skipped_and_reported(root: Root, folder: Path) -> None:
     (folder / "Icon\r").write_text("")
     Path(os.fsdecode(os.fsencode(folder) + b"/bad\xff.md")).write_text("")
-    assert entries(root) == {}
-    assert skipped(root) == {("Icon\\x0d", "bad-name"), ("bad\\xff.md", "bad-name")}
+    assert list_entries(root) == {}
+    assert list_skipped(root) == {("Icon\\x0d", "bad-name"), ("bad\\xff.md", "bad-name")}
 
 
 def test_a_folder_that_cannot_be_listed_is_reported_and_the_rest_is_walked(
@@ -140,8 +140,8 @@ def test_a_link_to_a_file_counts_as_that_file_and_one_out_of_the_vault_is_left_o
     (tmp_path / "secret.md").write_text("secret")
     (folder / "leak.md").symlink_to(tmp_path / "secret.md")
     (folder / "dead.md").symlink_to("nowhere.md")
-    assert {path: entry.size for path, entry in entries(root).items()} == {"real.md": 2, "also.md": 2}
-    assert skipped(root) == {("leak.md", "outside"), ("dead.md", "broken-link")}
+    assert {path: entry.size for path, entry in list_entries(root).items()} == {"real.md": 2, "also.md": 2}
+    assert list_skipped(root) == {("leak.md", "outside"), ("dead.md", "broken-link")}
 
 
 def test_links_to_folders_are_followed_once_and_never_back_into_the_vault(
@@ -160,17 +160,17 @@ def test_links_to_folders_are_followed_once_and_never_back_into_the_vault(
     (folder / "window").symlink_to(outside / "deep")
     (folder / "up").symlink_to(tmp_path)
     root = Root(folder, allow_outside_links=True)
-    found = sorted(entries(root))
+    found = sorted(list_entries(root))
     assert [path for path in found if path.startswith("Sub/")] == ["Sub/n.md"]
     assert len([path for path in found if path.endswith("o.md")]) == 1, "one way to each file"
-    assert {why for path, why in skipped(root)} == {"loop"}
-    assert set(entries(Root(folder))) == {"Sub/n.md"}
+    assert {why for path, why in list_skipped(root)} == {"loop"}
+    assert set(list_entries(Root(folder))) == {"Sub/n.md"}
 
 
 def test_a_pipe_or_socket_is_not_a_file_of_the_vault(root: Root, folder: Path) -> None:
     os.mkfifo(folder / "pipe.md")
-    assert entries(root) == {}
-    assert skipped(root) == {("pipe.md", "special")}
+    assert list_entries(root) == {}
+    assert list_skipped(root) == {("pipe.md", "special")}
 
 
 def test_nesting_is_followed_only_so_deep(root: Root, folder: Path) -> None:
@@ -179,23 +179,23 @@ def test_nesting_is_followed_only_so_deep(root: Root, folder: Path) -> None:
         place = place / "d"
     place.mkdir(parents=True)
     (place / "too deep.md").write_text("")
-    assert entries(root) == {}
-    assert {why for _, why in skipped(root)} == {"too-deep"}
+    assert list_entries(root) == {}
+    assert {why for _, why in list_skipped(root)} == {"too-deep"}
 
 
 def test_one_folder_can_be_walked_alone_in_any_spelling(root: Root, folder: Path) -> None:
     (folder / "A").mkdir()
     (folder / "A" / "n.md").write_text("")
     (folder / "b.md").write_text("")
-    assert set(entries(root, "A")) == {"A/n.md"}
+    assert set(list_entries(root, "A")) == {"A/n.md"}
     with pytest.raises(NoteNotFound):
         list(walk(root, VaultPath("none")))
 
 
 def test_our_temporary_files_are_reported_only_as_leftovers(root: Root, folder: Path) -> None:
     (folder / ".vaultbridge-0123.tmp").write_text("")
-    assert entries(root) == {}
-    assert skipped(root) == {(".vaultbridge-0123.tmp", "leftover")}
+    assert list_entries(root) == {}
+    assert list_skipped(root) == {(".vaultbridge-0123.tmp", "leftover")}
 
 
 def test_files_that_are_not_downloaded_are_listed_as_placeholders(root: Root, folder: Path) -> None:
@@ -204,7 +204,7 @@ def test_files_that_are_not_downloaded_are_listed_as_placeholders(root: Root, fo
     (folder / "Near.md").write_text("here")
     with (folder / "hollow.md").open("wb") as file:
         file.truncate(5000)
-    found = entries(root)
+    found = list_entries(root)
     assert found["Far.md"].placeholder and found["Far.md"].kind == "note"
     assert not found["Near.md"].placeholder
     assert found["hollow.md"].placeholder

@@ -76,22 +76,22 @@ class Watched:
         self._marks += 1
         mark = f"{MARK}{self._marks}.md"
         (self._folder / mark).write_text("x")
-        return self.until(lambda events: mark in _all_paths(events))
+        return self.until(lambda events: mark in _list_all_paths(events))
 
     def paths(self, *wanted: str) -> set[str]:
         """All changed paths until the wanted ones are among them."""
-        return _paths(self.until(lambda events: set(wanted) <= _paths(events)))
+        return _list_paths(self.until(lambda events: set(wanted) <= _list_paths(events)))
 
 
-def _paths(events: list[WatchEvent]) -> set[str]:
-    return {path for path in _all_paths(events) if not path.startswith(MARK)}
+def _list_paths(events: list[WatchEvent]) -> set[str]:
+    return {path for path in _list_all_paths(events) if not path.startswith(MARK)}
 
 
-def _all_paths(events: list[WatchEvent]) -> set[str]:
+def _list_all_paths(events: list[WatchEvent]) -> set[str]:
     return {path for event in events if isinstance(event, PathsChanged) for path in event.paths}
 
 
-def _of_obsidian(events: list[WatchEvent]) -> set[WatchEvent]:
+def _list_obsidian_events(events: list[WatchEvent]) -> set[WatchEvent]:
     return {event for event in events if isinstance(event, SettingsChanged | WorkspaceChanged)}
 
 
@@ -104,15 +104,15 @@ def watched(root: Root) -> Iterator[Watched]:
 
 def test_writes_moves_and_deletions_are_reported_by_vault_path(watched: Watched, folder: Path) -> None:
     one, other = folder / "a.md", folder / "b.md"
-    assert _paths(watched.after(lambda: one.write_text("x"))) == {"a.md"}
-    assert _paths(watched.after(lambda: one.rename(other))) == {"a.md", "b.md"}
-    assert _paths(watched.after(other.unlink)) == {"b.md"}
+    assert _list_paths(watched.after(lambda: one.write_text("x"))) == {"a.md"}
+    assert _list_paths(watched.after(lambda: one.rename(other))) == {"a.md", "b.md"}
+    assert _list_paths(watched.after(other.unlink)) == {"b.md"}
 
 
 def test_an_atomic_save_is_reported_as_its_note_alone(watched: Watched, folder: Path) -> None:
     passing = folder / ".tmp-save"
-    assert _paths(watched.after(lambda: passing.write_text("x"))) == set()
-    assert _paths(watched.after(lambda: passing.replace(folder / "n.md"))) == {"n.md"}
+    assert _list_paths(watched.after(lambda: passing.write_text("x"))) == set()
+    assert _list_paths(watched.after(lambda: passing.replace(folder / "n.md"))) == {"n.md"}
 
 
 def test_a_new_folder_is_reported_with_its_files(watched: Watched, folder: Path, tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_no_file_is_missed_in_folders_made_and_filled_at_once(watched: Watched, 
 
 def test_names_are_reported_as_nfc(watched: Watched, folder: Path) -> None:
     place = folder / unicodedata.normalize("NFD", "Café.md")
-    assert _paths(watched.after(lambda: place.write_text("x"))) == {"Café.md"}
+    assert _list_paths(watched.after(lambda: place.write_text("x"))) == {"Café.md"}
 
 
 def test_hidden_files_are_ignored_except_obsidians_settings_and_workspace(
@@ -148,13 +148,13 @@ def test_hidden_files_are_ignored_except_obsidians_settings_and_workspace(
     made = watched.after(lambda: (git.mkdir(), (git / "index").write_text("x"), obsidian.mkdir()))
     saved = watched.after(lambda: (obsidian / "app.json").write_text("{}"))
     moved = watched.after(lambda: (obsidian / "workspace.json").write_text("{}"))
-    assert _paths([*made, *saved, *moved]) == set()
-    events_seen = [_of_obsidian(events) for events in (made, saved, moved)]
+    assert _list_paths([*made, *saved, *moved]) == set()
+    events_seen = [_list_obsidian_events(events) for events in (made, saved, moved)]
     assert events_seen == [set(), {SettingsChanged()}, {WorkspaceChanged()}]
 
 
 def test_a_placeholder_is_reported_by_the_name_of_its_file(watched: Watched, folder: Path) -> None:
-    assert _paths(watched.after(lambda: (folder / ".Far.md.icloud").write_text("x"))) == {"Far.md"}
+    assert _list_paths(watched.after(lambda: (folder / ".Far.md.icloud").write_text("x"))) == {"Far.md"}
 
 
 def test_changes_by_another_process_are_reported(watched: Watched, folder: Path) -> None:

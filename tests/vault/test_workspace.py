@@ -12,12 +12,12 @@ from vaultbridge.vault.obsidian import Workspace, WorkspaceFile, parse_workspace
 from vaultbridge.vault.paths import Root
 
 
-def leaf(number: str, file: str | None, *, view: str = "markdown", **more: Any) -> dict[str, Any]:
+def make_leaf(number: str, file: str | None, *, view: str = "markdown", **more: Any) -> dict[str, Any]:
     state = {"file": file, "mode": "source"} if file is not None else {}
     return {"id": number, "type": "leaf", "state": {"type": view, "state": state}, **more}
 
 
-def tabs(*leaves: dict[str, Any], current: int | None = None) -> dict[str, Any]:
+def make_tabs(*leaves: dict[str, Any], current: int | None = None) -> dict[str, Any]:
     node: dict[str, Any] = {"id": "t", "type": "tabs", "children": list(leaves)}
     return node if current is None else {**node, "currentTab": current}
 
@@ -26,15 +26,17 @@ def split(*children: dict[str, Any]) -> dict[str, Any]:
     return {"id": "s", "type": "split", "children": list(children), "direction": "vertical"}
 
 
-def workspace(main: Any, active: str, **more: Any) -> Workspace:
+def parse_made_workspace(main: Any, active: str, **more: Any) -> Workspace:
     return parse_workspace(json.dumps({"main": main, "active": active, **more}).encode())
 
 
-SIDE = split(tabs(leaf("side", None, view="file-explorer"), leaf("out", "Pinned.md", view="outline")))
+SIDE = split(
+    make_tabs(make_leaf("side", None, view="file-explorer"), make_leaf("out", "Pinned.md", view="outline"))
+)
 
 
 def test_the_active_leaf_of_the_main_area_shows_the_active_file() -> None:
-    found = workspace(split(tabs(leaf("a", "A.md"), leaf("b", "F/B.md"))), "b")
+    found = parse_made_workspace(split(make_tabs(make_leaf("a", "A.md"), make_leaf("b", "F/B.md"))), "b")
     assert found.active == "F/B.md"
     assert found.open_files == (
         WorkspaceFile("A.md", "markdown", shown=True, pinned=False),  # type: ignore[arg-type]
@@ -43,14 +45,18 @@ def test_the_active_leaf_of_the_main_area_shows_the_active_file() -> None:
 
 
 def test_an_active_sidebar_leaf_means_the_front_tab_of_the_main_area() -> None:
-    found = workspace(split(tabs(leaf("a", "A.md"), leaf("b", "B.md"), current=1)), "side", left=SIDE)
+    found = parse_made_workspace(
+        split(make_tabs(make_leaf("a", "A.md"), make_leaf("b", "B.md"), current=1)), "side", left=SIDE
+    )
     assert found.active == "B.md"
     assert [file.path for file in found.open_files] == ["A.md", "B.md"], "sidebars are no open files"
-    assert workspace(split(tabs(leaf("a", "A.md"))), "out", left=SIDE).active == "A.md"
+    assert parse_made_workspace(split(make_tabs(make_leaf("a", "A.md"))), "out", left=SIDE).active == "A.md"
 
 
 def test_a_front_tab_without_a_file_is_not_active() -> None:
-    found = workspace(split(tabs(leaf("a", "A.md"), leaf("e", None, view="empty"), current=1)), "e")
+    found = parse_made_workspace(
+        split(make_tabs(make_leaf("a", "A.md"), make_leaf("e", None, view="empty"), current=1)), "e"
+    )
     assert found.active is None
 
 
@@ -58,17 +64,24 @@ def test_files_in_floating_windows_are_open_and_may_be_active() -> None:
     floating = {
         "id": "f",
         "type": "floating",
-        "children": [{"type": "window", "children": [tabs(leaf("w", "W.md"))]}],
+        "children": [{"type": "window", "children": [make_tabs(make_leaf("w", "W.md"))]}],
     }
-    main = split(tabs(leaf("a", "A.md")))
-    assert workspace(main, "w", floating=floating).active == "W.md"
-    assert workspace(main, "gone", floating=floating).active == "A.md"
-    assert [file.path for file in workspace(main, "a", floating=floating).open_files] == ["A.md", "W.md"]
+    main = split(make_tabs(make_leaf("a", "A.md")))
+    assert parse_made_workspace(main, "w", floating=floating).active == "W.md"
+    assert parse_made_workspace(main, "gone", floating=floating).active == "A.md"
+    assert [file.path for file in parse_made_workspace(main, "a", floating=floating).open_files] == [
+        "A.md",
+        "W.md",
+    ]
 
 
 def test_views_and_pins_are_read_in_every_split() -> None:
-    found = workspace(
-        split(tabs(leaf("a", "A.md", pinned=True)), split(tabs(leaf("c", "C.canvas", view="canvas")))), "a"
+    found = parse_made_workspace(
+        split(
+            make_tabs(make_leaf("a", "A.md", pinned=True)),
+            split(make_tabs(make_leaf("c", "C.canvas", view="canvas"))),
+        ),
+        "a",
     )
     assert [(file.path, file.view, file.pinned, file.shown) for file in found.open_files] == [
         ("A.md", "markdown", True, True),
@@ -77,8 +90,10 @@ def test_views_and_pins_are_read_in_every_split() -> None:
 
 
 def test_recent_files_are_not_the_active_one() -> None:
-    found = workspace(
-        split(tabs(leaf("a", "A.md"))), "a", lastOpenFiles=["Z.md", "Folder", "Z.md", "../x", 7, ".h"]
+    found = parse_made_workspace(
+        split(make_tabs(make_leaf("a", "A.md"))),
+        "a",
+        lastOpenFiles=["Z.md", "Folder", "Z.md", "../x", 7, ".h"],
     )
     assert found.recent == ("Z.md", "Folder")
     assert found.active == "A.md"
@@ -111,6 +126,6 @@ def test_a_missing_workspace_is_empty(root: Root, folder: Path) -> None:
     assert read_workspace(root) == Workspace()
     (folder / ".obsidian").mkdir()
     (folder / ".obsidian" / "workspace.json").write_text(
-        json.dumps({"main": split(tabs(leaf("a", "A.md"))), "active": "a"})
+        json.dumps({"main": split(make_tabs(make_leaf("a", "A.md"))), "active": "a"})
     )
     assert read_workspace(root).active == "A.md"

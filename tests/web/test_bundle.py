@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from support.node import NotInstallable, installed, without_packages
+from support.node import NotInstallable, install_packages, skip_without_packages
 
 ROOT = Path(__file__).parents[2]
 WEB = ROOT / "web"
@@ -34,24 +34,26 @@ COMPRESSED_BYTES = 1_000_000
 """What the whole page may weigh on the wire, every view included."""
 
 
-def sha256(data: bytes) -> str:
+def hash_bytes(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def sources() -> dict[str, bytes]:
+def read_sources() -> dict[str, bytes]:
     names = [file.relative_to(WEB).as_posix() for file in (WEB / "src").rglob("*") if file.is_file()]
     return {name: (WEB / name).read_bytes() for name in sorted([*names, *BEYOND_SOURCES])}
 
 
 def test_the_bundle_was_made_from_these_sources() -> None:
-    listed = "".join(f"{sha256(data)}  {name}\n" for name, data in sources().items())
-    assert sha256(listed.encode()) == BUNDLE["sources"], "run `make web` and commit what it writes"
+    listed = "".join(f"{hash_bytes(data)}  {name}\n" for name, data in read_sources().items())
+    assert hash_bytes(listed.encode()) == BUNDLE["sources"], "run `make web` and commit what it writes"
 
 
 def test_nobody_edited_the_bundle() -> None:
-    found = {file.name: sha256(file.read_bytes()) for file in STATIC.iterdir() if file.name != "bundle.json"}
+    found = {
+        file.name: hash_bytes(file.read_bytes()) for file in STATIC.iterdir() if file.name != "bundle.json"
+    }
     assert found == BUNDLE["files"], "run `make web` and commit what it writes"
-    views = {file.name: sha256(file.read_bytes()) for file in VIEWS.iterdir()}
+    views = {file.name: hash_bytes(file.read_bytes()) for file in VIEWS.iterdir()}
     assert views == BUNDLE["views"], "run `make web` and commit what it writes"
 
 
@@ -104,9 +106,9 @@ def test_a_view_for_chats_is_light_and_needs_nothing_else(file: Path) -> None:
 @pytest.mark.timeout(400)
 def test_bundling_again_gives_the_same_bytes(tmp_path: Path) -> None:
     try:
-        packages = installed("page", WEB)
+        packages = install_packages("page", WEB)
     except NotInstallable as reason:
-        without_packages(reason)
+        skip_without_packages(reason)
     # The build looks for packages beside its sources.
     copy = tmp_path / "web"
     shutil.copytree(WEB, copy, ignore=shutil.ignore_patterns("node_modules"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.bridge import PIXEL, SECRET, SampleProvider, server_of
+from support.bridge import PIXEL, SECRET, SampleProvider, make_server
 from vaultbridge import __version__
 from vaultbridge.errors import VaultNotFound
 from vaultbridge.protocols.bridge_v1.endpoints import (
@@ -22,7 +22,7 @@ from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.values import InputRequest, TextContent, ToolInfo, ToolResult
 
 
-async def called(bridge: BridgeV1, name: str, **arguments: Any) -> Any:
+async def call(bridge: BridgeV1, name: str, **arguments: Any) -> Any:
     return json.loads(await bridge.call(name, json.dumps({"arguments": arguments}).encode()))
 
 
@@ -31,7 +31,7 @@ def test_health_names_the_build_and_the_protocol() -> None:
 
 
 async def test_tools_are_listed_by_their_bare_names_with_a_hash_of_the_list() -> None:
-    listing = await BridgeV1(server_of(SampleProvider())).list_tools()
+    listing = await BridgeV1(make_server(SampleProvider())).list_tools()
     body = json.loads(listing.body)
     assert list(body) == ["tools", "hash"]
     assert body["tools"][0] == {
@@ -49,7 +49,7 @@ async def test_tools_are_listed_by_their_bare_names_with_a_hash_of_the_list() ->
 
 async def test_the_list_is_built_once_for_each_set_of_tools() -> None:
     provider = SampleProvider()
-    bridge = BridgeV1(server_of(provider))
+    bridge = BridgeV1(make_server(provider))
     first = await bridge.list_tools()
     assert await bridge.list_tools() is first
     provider.tools.pop()
@@ -62,24 +62,24 @@ async def test_the_list_is_built_once_for_each_set_of_tools() -> None:
 async def test_the_first_of_two_tools_with_the_same_bare_name_is_listed() -> None:
     provider = SampleProvider()
     provider.tools.append(ToolInfo(name="read_note", description="other", input_schema={"type": "object"}))
-    bridge = BridgeV1(server_of(provider))
+    bridge = BridgeV1(make_server(provider))
     body = json.loads((await bridge.list_tools()).body)
     assert [tool["description"] for tool in body["tools"] if tool["name"] == "read_note"] == [
         "Read a note by path"
     ]
-    await called(bridge, "read_note", path="a.md")
+    await call(bridge, "read_note", path="a.md")
     assert provider.calls == [("obsidian_read_note", {"path": "a.md"})]
 
 
 async def test_a_call_returns_the_tools_content_unchanged() -> None:
-    bridge = BridgeV1(server_of(SampleProvider()))
-    assert await called(bridge, "read_note", path="Notes/Example.md") == {
+    bridge = BridgeV1(make_server(SampleProvider()))
+    assert await call(bridge, "read_note", path="Notes/Example.md") == {
         "success": True,
         "content": [{"type": "text", "text": "# Notes/Example.md"}],
     }
     import base64
 
-    picture = await called(bridge, "picture")
+    picture = await call(bridge, "picture")
     assert picture["content"][1] == {
         "type": "image",
         "data": base64.b64encode(PIXEL).decode(),
@@ -88,36 +88,36 @@ async def test_a_call_returns_the_tools_content_unchanged() -> None:
 
 
 async def test_data_without_content_becomes_text() -> None:
-    answer = await called(BridgeV1(server_of(SampleProvider())), "data")
+    answer = await call(BridgeV1(make_server(SampleProvider())), "data")
     assert answer == {"success": True, "content": [{"type": "text", "text": '{"n":1}'}]}
 
 
 async def test_a_failed_tool_is_an_answer_that_says_so() -> None:
-    bridge = BridgeV1(server_of(SampleProvider()))
-    assert await called(bridge, "read_note", path="Notes/Missing.md") == {
+    bridge = BridgeV1(make_server(SampleProvider()))
+    assert await call(bridge, "read_note", path="Notes/Missing.md") == {
         "success": False,
         "content": [{"type": "text", "text": "Error: No note named 'Notes/Missing.md'."}],
         "isError": True,
     }
-    own = await called(bridge, "odd name/é", fail=True)
+    own = await call(bridge, "odd name/é", fail=True)
     assert own == {"success": False, "content": [{"type": "text", "text": "odd name/é"}], "isError": True}
 
 
 async def test_a_tool_that_crashes_reveals_nothing_internal() -> None:
-    answer = await called(BridgeV1(server_of(SampleProvider())), "crash")
+    answer = await call(BridgeV1(make_server(SampleProvider())), "crash")
     assert answer["isError"] is True
     assert SECRET not in json.dumps(answer)
 
 
 async def test_a_tool_that_takes_too_long_is_an_answer_too() -> None:
-    bridge = BridgeV1(server_of(SampleProvider()), call_seconds=0.01)
-    answer = await called(bridge, "stuck")
+    bridge = BridgeV1(make_server(SampleProvider()), call_seconds=0.01)
+    answer = await call(bridge, "stuck")
     assert answer["success"] is False
     assert "did not finish within 0.01 s" in answer["content"][0]["text"]
 
 
 async def test_an_unknown_tool_is_not_found() -> None:
-    bridge = BridgeV1(server_of(SampleProvider()))
+    bridge = BridgeV1(make_server(SampleProvider()))
     with pytest.raises(HttpFailure) as caught:
         await bridge.call("nothing", b'{"arguments":{}}')
     assert (caught.value.status, caught.value.error) == (404, "Tool not found")
@@ -127,7 +127,7 @@ async def test_an_unknown_tool_is_not_found() -> None:
 @pytest.mark.parametrize("name", ["obsidian_read_note", "READ_NOTE", "readnote", "read-note"])
 async def test_a_misspelled_name_is_answered_with_the_right_one(name: str) -> None:
     """MCP calls it otherwise, and people type."""
-    bridge = BridgeV1(server_of(SampleProvider()))
+    bridge = BridgeV1(make_server(SampleProvider()))
     with pytest.raises(HttpFailure) as caught:
         await bridge.call(name, b'{"arguments":{}}')
     assert caught.value.error == "Tool not found"
@@ -135,7 +135,7 @@ async def test_a_misspelled_name_is_answered_with_the_right_one(name: str) -> No
 
 
 async def test_a_very_long_name_gets_no_suggestion() -> None:
-    bridge = BridgeV1(server_of(SampleProvider()))
+    bridge = BridgeV1(make_server(SampleProvider()))
     with pytest.raises(HttpFailure) as caught:
         await bridge.call("read_note" * 500, b'{"arguments":{}}')
     assert caught.value.details == ""
@@ -193,7 +193,7 @@ async def test_a_tool_that_must_ask_a_person_says_that_it_cannot_here() -> None:
             await context.ask({"sure": InputRequest("elicitation/create", {"message": "sure?"})})
             return ToolResult((TextContent(text="never"),))
 
-    answer = await called(BridgeV1(server_of(Asking())), "ask")
+    answer = await call(BridgeV1(make_server(Asking())), "ask")
     assert "Call it over MCP" in answer["content"][0]["text"]
 
 

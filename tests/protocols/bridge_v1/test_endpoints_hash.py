@@ -34,7 +34,7 @@ process.stdout.write(JSON.stringify(lists.map((tools) => [hash(tools), JSON.stri
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="there is no Node to compare with")
 
 
-def by_javascript(lists: list[Any]) -> list[tuple[str, str]]:
+def hash_in_node(lists: list[Any]) -> list[tuple[str, str]]:
     """The hash and the sorted JSON of each list, as Node sees it."""
     done = subprocess.run(
         ["node", "-e", RECIPE],
@@ -47,15 +47,15 @@ def by_javascript(lists: list[Any]) -> list[tuple[str, str]]:
     return [(hash_, text) for hash_, text in json.loads(done.stdout)]
 
 
-def tool(name: str, schema: Any = None, description: str = "") -> dict[str, Any]:
+def make_tool(name: str, schema: Any = None, description: str = "") -> dict[str, Any]:
     return {"name": name, "description": description, "inputSchema": schema or {"type": "object"}}
 
 
 TRICKY = [
     [],
-    [tool("b"), tool("a"), tool("B"), tool("a_b"), tool("a1"), tool("é")],
+    [make_tool("b"), make_tool("a"), make_tool("B"), make_tool("a_b"), make_tool("a1"), make_tool("é")],
     [
-        tool(
+        make_tool(
             "x",
             {
                 "properties": {
@@ -70,22 +70,22 @@ TRICKY = [
             },
         )
     ],
-    [tool("x", {"a": [3, 1, 2], "z": {"y": 1, "x": {"w": None, "v": [True, False]}}})],
+    [make_tool("x", {"a": [3, 1, 2], "z": {"y": 1, "x": {"w": None, "v": [True, False]}}})],
     [
-        tool(
+        make_tool(
             "x",
             {"n": [1, 1.0, 1.5, -0.0, 0.1, 1e21, 1e20, 123456789012345680000, 1e-6, 1e-7, 5e-324, 1.7e308]},
         )
     ],
-    [tool("x", {"n": [2**53, 2**53 + 1, 10**25, 12345678901234567890, -1e-9, 100.0, 0.00001234]})],
-    [tool("x", description='quotes " \\ / \b \f \n \r \t \x01 \x1f \x7f \u2028 \u2029 é 😀 \ud800')],
-    [tool("x", {"\ue000": 1, "😀": 2, "z": 3, "": 4})],
+    [make_tool("x", {"n": [2**53, 2**53 + 1, 10**25, 12345678901234567890, -1e-9, 100.0, 0.00001234]})],
+    [make_tool("x", description='quotes " \\ / \b \f \n \r \t \x01 \x1f \x7f \u2028 \u2029 é 😀 \ud800')],
+    [make_tool("x", {"\ue000": 1, "😀": 2, "z": 3, "": 4})],
 ]
 
 
 @needs_node
 def test_the_hash_is_the_one_javascript_computes_for_the_same_list() -> None:
-    for tools, (hash_, text) in zip(TRICKY, by_javascript(TRICKY), strict=True):
+    for tools, (hash_, text) in zip(TRICKY, hash_in_node(TRICKY), strict=True):
         assert stringify(tools) == text
         assert hash_tools(tools) == hash_
 
@@ -98,34 +98,36 @@ JSON = st.recursive(
     ),
     max_leaves=12,
 )
-TOOLS = st.lists(st.builds(tool, st.text(), JSON, st.text()), max_size=4, unique_by=lambda one: one["name"])
+TOOLS = st.lists(
+    st.builds(make_tool, st.text(), JSON, st.text()), max_size=4, unique_by=lambda one: one["name"]
+)
 
 
 @needs_node
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(TOOLS, min_size=30, max_size=30))
 def test_the_hash_agrees_for_any_list(lists: list[list[dict[str, Any]]]) -> None:
-    assert [(hash_tools(tools), stringify(tools)) for tools in lists] == by_javascript(lists)
+    assert [(hash_tools(tools), stringify(tools)) for tools in lists] == hash_in_node(lists)
 
 
 def test_a_known_list_has_a_known_hash() -> None:
     """So that the value is held where there is no Node: sha256 of the one string the recipe gives."""
-    tools = [tool("read_note", {"type": "object", "required": ["path"]}, "Read")]
+    tools = [make_tool("read_note", {"type": "object", "required": ["path"]}, "Read")]
     text = '[{"description":"Read","inputSchema":{"required":["path"],"type":"object"},"name":"read_note"}]'
     assert stringify(tools) == text
     assert hash_tools(tools) == "a950c05b9fff4563042c6a05b28493065f95e5ef61cf9e4762e1d2535f90b3c3"
 
 
 def test_order_of_tools_and_keys_does_not_matter_but_order_in_arrays_does() -> None:
-    one = [tool("a", {"x": 1, "y": [1, 2]}), tool("b")]
-    other = [tool("b"), {"inputSchema": {"y": [1, 2], "x": 1}, "description": "", "name": "a"}]
+    one = [make_tool("a", {"x": 1, "y": [1, 2]}), make_tool("b")]
+    other = [make_tool("b"), {"inputSchema": {"y": [1, 2], "x": 1}, "description": "", "name": "a"}]
     assert hash_tools(one) == hash_tools(other)
-    assert hash_tools(one) != hash_tools([tool("a", {"x": 1, "y": [2, 1]}), tool("b")])
+    assert hash_tools(one) != hash_tools([make_tool("a", {"x": 1, "y": [2, 1]}), make_tool("b")])
 
 
 def test_only_name_description_and_schema_count() -> None:
-    assert hash_tools([{**tool("a"), "title": "A"}]) == hash_tools([tool("a")])
-    assert hash_tools([tool("a", description="x")]) != hash_tools([tool("a")])
+    assert hash_tools([{**make_tool("a"), "title": "A"}]) == hash_tools([make_tool("a")])
+    assert hash_tools([make_tool("a", description="x")]) != hash_tools([make_tool("a")])
 
 
 def test_a_value_that_is_not_json_is_refused() -> None:

@@ -37,7 +37,7 @@ async def listening(serve: Serve, tls: ssl.SSLContext | None = None) -> AsyncIte
         yield server.sockets[0].getsockname()[1]
 
 
-def answering(answer: bytes, seen: list[bytes] | None = None) -> Serve:
+def make_answerer(answer: bytes, seen: list[bytes] | None = None) -> Serve:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
         if seen is not None:
@@ -77,13 +77,13 @@ async def fetch(
 async def test_answers_are_read_whichever_way_their_length_is_given(
     answer: bytes, status: int, body: bytes
 ) -> None:
-    async with listening(answering(answer)) as port:
+    async with listening(make_answerer(answer)) as port:
         assert await fetch(port) == (status, body)
 
 
 async def test_a_request_names_the_host_and_closes() -> None:
     seen: list[bytes] = []
-    async with listening(answering(b"HTTP/1.1 204 No\r\n\r\n", seen)) as port:
+    async with listening(make_answerer(b"HTTP/1.1 204 No\r\n\r\n", seen)) as port:
         await fetch(port, "POST", b"abc")
         assert seen[0].split(b"\r\n") == [
             b"POST /base/x HTTP/1.1",
@@ -97,7 +97,9 @@ async def test_a_request_names_the_host_and_closes() -> None:
 
 
 async def test_header_names_are_lower_case() -> None:
-    async with listening(answering(b'HTTP/1.1 200 OK\r\nETag: "a" \r\nContent-LENGTH: 0\r\n\r\n')) as port:
+    async with listening(
+        make_answerer(b'HTTP/1.1 200 OK\r\nETag: "a" \r\nContent-LENGTH: 0\r\n\r\n')
+    ) as port:
         answer = await send_request(
             parse_address(f"http://localhost:{port}"), "GET", "/", headers={}, seconds=BOUND
         )
@@ -124,7 +126,7 @@ async def test_header_names_are_lower_case() -> None:
     ],
 )
 async def test_an_answer_that_is_not_http_is_reported_as_such(answer: bytes, says: str) -> None:
-    async with listening(answering(answer)) as port:
+    async with listening(make_answerer(answer)) as port:
         with pytest.raises(EngineFailure, match=says):
             await fetch(port)
 
@@ -146,7 +148,7 @@ def test_any_bytes_are_an_answer_or_a_reported_failure(answers: list[bytes]) -> 
         left = list(answers)
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await answering(left.pop())(reader, writer)
+            await make_answerer(left.pop())(reader, writer)
 
         async with listening(serve) as port:
             for _ in answers:
@@ -190,7 +192,7 @@ async def test_a_server_without_tls_is_reported_as_such() -> None:
 
 async def test_a_lost_answer_leaves_open_whether_the_request_was_done() -> None:
     """Somebody who appends to a note must not simply ask again; somebody who only reads may."""
-    async with listening(answering(b"HTTP/1.1 200 OK\r\n")) as port:
+    async with listening(make_answerer(b"HTTP/1.1 200 OK\r\n")) as port:
         with pytest.raises(EngineFailure, match="broke off") as lost:
             await fetch(port, "POST", b"{}")
         assert "not known" in lost.value.hint
@@ -232,7 +234,7 @@ async def test_an_untrusted_certificate_is_refused(tmp_path: Path) -> None:
     files = await asyncio.to_thread(make_certificate, tmp_path, "localhost", alternative="DNS:localhost")
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(*files)
-    async with listening(answering(b"HTTP/1.1 204 No\r\n\r\n"), context) as port:
+    async with listening(make_answerer(b"HTTP/1.1 204 No\r\n\r\n"), context) as port:
         with pytest.raises(EngineFailure, match="certificate is not trusted") as refused:
             await send_request(
                 parse_address(f"https://localhost:{port}"), "GET", "/", headers={}, seconds=BOUND

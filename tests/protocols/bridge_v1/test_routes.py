@@ -20,7 +20,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 from yarl import URL
 
-from support.bridge import SECRET, Bridge, SampleProvider, running, server_of
+from support.bridge import SECRET, Bridge, SampleProvider, make_server, running
 from support.waiting import BOUND
 from vaultbridge.protocols.bridge_v1.endpoints import BODY_BYTES
 from vaultbridge.protocols.http.guard import HostGuard
@@ -53,7 +53,7 @@ CORS = {
 }
 
 
-async def curl(*arguments: str) -> str:
+async def run_curl(*arguments: str) -> str:
     done = await asyncio.to_thread(
         subprocess.run,
         ["curl", "-s", "--max-time", "20", *arguments],
@@ -64,7 +64,7 @@ async def curl(*arguments: str) -> str:
     return done.stdout
 
 
-async def raw(bridge: Bridge, *pieces: bytes) -> bytes:
+async def send_raw(bridge: Bridge, *pieces: bytes) -> bytes:
     """Send bytes as they are, and read until the server closes."""
     reader, writer = await asyncio.open_connection("127.0.0.1", bridge.port)
     try:
@@ -76,14 +76,14 @@ async def raw(bridge: Bridge, *pieces: bytes) -> bytes:
         writer.close()
 
 
-def posted(target: str, body: bytes, *headers: str) -> bytes:
+def make_post(target: str, body: bytes, *headers: str) -> bytes:
     lines = [f"POST {target} HTTP/1.1", "Connection: close", f"Content-Length: {len(body)}", *headers]
     if not any(line.startswith("Host:") for line in headers):
         lines.append("Host: 127.0.0.1")
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 
-def body_of(size: int) -> bytes:
+def make_body(size: int) -> bytes:
     """A good body of exactly so many bytes."""
     head, tail = b'{"arguments":{"path":"', b'"}}'
     return head + b"x" * (size - len(head) - len(tail)) + tail
@@ -92,12 +92,12 @@ def body_of(size: int) -> bytes:
 @needs_curl
 async def test_the_documents_curl_examples_get_the_documents_answers() -> None:
     async with running() as bridge:
-        health = json.loads(await curl(bridge.at("/health")))
+        health = json.loads(await run_curl(bridge.at("/health")))
         assert health["status"] == "ok"
         assert health["protocolVersion"] == "1"
-        tools = json.loads(await curl(bridge.at("/tools")))
+        tools = json.loads(await run_curl(bridge.at("/tools")))
         assert set(tools) == {"tools", "hash"}
-        answer = await curl(
+        answer = await run_curl(
             "-X", "POST", bridge.at("/tools/read_note/call"),
             "-H", "Content-Type: application/json",
             "-d", '{"arguments":{"path":"Notes/Example.md"}}',
@@ -190,28 +190,28 @@ async def test_other_addresses_are_not_found(path: str) -> None:
 @needs_curl
 async def test_names_are_url_encoded() -> None:
     async with running() as bridge:
-        answer = await curl(
+        answer = await run_curl(
             "-X", "POST", bridge.at("/tools/odd%20name%2F%C3%A9/call"), "-d", '{"arguments":{}}'
         )  # fmt: skip
         assert json.loads(answer)["content"][0]["text"] == "odd name/é"
-        bad = await curl("-X", "POST", bridge.at("/tools/%FF%FE/call"), "-d", '{"arguments":{}}')
+        bad = await run_curl("-X", "POST", bridge.at("/tools/%FF%FE/call"), "-d", '{"arguments":{}}')
         assert json.loads(bad)["error"] == "Not found"
 
 
 async def test_a_line_break_in_a_name_is_part_of_the_name() -> None:
     async with running() as bridge:
-        answer = await raw(bridge, posted("/bridge/v1/tools/a%0D%0Ab/call", b'{"arguments":{}}'))
+        answer = await send_raw(bridge, make_post("/bridge/v1/tools/a%0D%0Ab/call", b'{"arguments":{}}'))
         assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"] == "Tool not found"
 
 
 async def test_a_needless_encoding_of_an_address_changes_nothing() -> None:
     """RFC 3986 6.2.2.2: `%65` is `e`."""
     async with running() as bridge:
-        answer = await raw(
-            bridge, posted("/bridge/v1/tool%73/r%65ad_note/c%61ll", b'{"arguments":{"path":"a"}}')
+        answer = await send_raw(
+            bridge, make_post("/bridge/v1/tool%73/r%65ad_note/c%61ll", b'{"arguments":{"path":"a"}}')
         )
         assert answer.startswith(b"HTTP/1.1 200 ")
-        answer = await raw(bridge, posted("/bridge/v1%2Ftools/read_note/call", b'{"arguments":{}}'))
+        answer = await send_raw(bridge, make_post("/bridge/v1%2Ftools/read_note/call", b'{"arguments":{}}'))
         assert answer.startswith(b"HTTP/1.1 404 ")
 
 
@@ -238,10 +238,10 @@ async def test_a_wrong_body_is_400_and_no_tool_runs(body: bytes) -> None:
 async def test_a_body_of_exactly_the_limit_passes_and_one_byte_more_does_not() -> None:
     async with running() as bridge:
         url = bridge.at("/tools/read_note/call")
-        async with bridge.http.post(url, data=io.BytesIO(body_of(BODY_BYTES))) as response:
+        async with bridge.http.post(url, data=io.BytesIO(make_body(BODY_BYTES))) as response:
             assert response.status == 200
             assert (await response.json())["success"] is True
-        async with bridge.http.post(url, data=io.BytesIO(body_of(BODY_BYTES + 1))) as response:
+        async with bridge.http.post(url, data=io.BytesIO(make_body(BODY_BYTES + 1))) as response:
             assert response.status == 413
             assert (await response.json())["error"] == "Request body too large"
         assert len(bridge.provider.calls) == 1
@@ -256,8 +256,8 @@ async def test_the_limit_counts_bytes_of_chunked_bodies_and_not_characters() -> 
     async with running() as bridge:
         url = bridge.at("/tools/read_note/call")
         for body, status in (
-            (body_of(BODY_BYTES), 200),
-            (body_of(BODY_BYTES + 1), 413),
+            (make_body(BODY_BYTES), 200),
+            (make_body(BODY_BYTES + 1), 413),
             (wide.encode(), 413),
         ):
             async with bridge.http.post(url, data=pieces(body)) as response:
@@ -269,11 +269,13 @@ async def test_a_refused_body_is_answered_and_the_connection_closed_cleanly() ->
     size = 3 * BODY_BYTES
     head = b"POST /bridge/v1/tools/read_note/call HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     async with running() as bridge:
-        announced = await raw(bridge, head + f"Content-Length: {size}\r\n\r\n".encode(), b"x" * size)
+        announced = await send_raw(bridge, head + f"Content-Length: {size}\r\n\r\n".encode(), b"x" * size)
         assert announced.startswith(b"HTTP/1.1 413 ")
         assert b"connection: close" in announced.lower()
         chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
-        chunked = await raw(bridge, head + b"Transfer-Encoding: chunked\r\n\r\n", chunk * 48, b"0\r\n\r\n")
+        chunked = await send_raw(
+            bridge, head + b"Transfer-Encoding: chunked\r\n\r\n", chunk * 48, b"0\r\n\r\n"
+        )
         assert chunked.startswith(b"HTTP/1.1 413 ")
         assert json.loads(chunked.partition(b"\r\n\r\n")[2])["error"] == "Request body too large"
         async with bridge.http.get(bridge.at("/health")) as response:
@@ -300,7 +302,7 @@ async def test_expect_continue_is_granted_only_when_the_body_is_wanted() -> None
             writer.close()
         reader, writer = await asyncio.open_connection("127.0.0.1", bridge.port)
         body = b'{"arguments":{"path":"a"}}'
-        writer.write(posted(call, body, "Expect: 100-Continue").removesuffix(body))
+        writer.write(make_post(call, body, "Expect: 100-Continue").removesuffix(body))
         assert (
             await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), BOUND) == b"HTTP/1.1 100 Continue\r\n\r\n"
         )
@@ -314,9 +316,9 @@ async def test_expect_continue_is_granted_only_when_the_body_is_wanted() -> None
 @needs_curl
 async def test_curl_gets_the_refusal_of_a_large_file(tmp_path: Any) -> None:
     file = tmp_path / "body.json"
-    file.write_bytes(body_of(BODY_BYTES + 1))
+    file.write_bytes(make_body(BODY_BYTES + 1))
     async with running() as bridge:
-        output = await curl(
+        output = await run_curl(
             "-X", "POST", bridge.at("/tools/read_note/call"), "-H", "Content-Type: application/json",
             "--data-binary", f"@{file}", "-w", "\n%{http_code}",
         )  # fmt: skip
@@ -331,12 +333,14 @@ async def test_a_compressed_body_is_refused_unread_and_ends_the_connection(encod
     header = f"Content-Encoding: {encoding}"
     async with running() as bridge:
         for sent in (body, gzip.compress(body)):
-            refused = await raw(bridge, posted(call, sent, header).replace(b"Connection: close\r\n", b""))
+            refused = await send_raw(
+                bridge, make_post(call, sent, header).replace(b"Connection: close\r\n", b"")
+            )
             assert refused.startswith(b"HTTP/1.1 415 ")
             assert b"without compression" in refused
             assert b"connection: close" in refused.lower()
         assert bridge.provider.calls == []
-        plain = await raw(bridge, posted(call, body, "Content-Encoding: identity"))
+        plain = await send_raw(bridge, make_post(call, body, "Content-Encoding: identity"))
         assert plain.startswith(b"HTTP/1.1 200 ")
 
 
@@ -346,7 +350,7 @@ async def test_a_transfer_coding_that_nobody_decodes_is_refused(coding: str) -> 
     head = f"POST /bridge/v1/tools/read_note/call HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: {coding}"
     async with running() as bridge:
         sent = b"%s\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (head.encode(), len(body), body)
-        refused = await raw(bridge, sent)
+        refused = await send_raw(bridge, sent)
         assert refused.startswith(b"HTTP/1.1 501 ")
         assert b"plain or chunked" in refused
         assert bridge.provider.calls == []
@@ -367,7 +371,7 @@ async def test_a_caller_that_disconnects_before_its_body_is_complete_is_not_our_
     more: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     serving: asyncio.Queue[asyncio.Task[Any] | None] = asyncio.Queue()
-    server = server_of(SampleProvider())
+    server = make_server(SampleProvider())
 
     async def authorize(request: web.Request) -> Grant:
         serving.put_nowait(asyncio.current_task())
@@ -551,7 +555,7 @@ async def test_an_absolute_request_target_overrides_the_host() -> None:
             (f"http://[::1]:{bridge.port}{path}", 200),
             (f"http://evil.example{path}", 403),
         ):
-            answer = await raw(bridge, posted(target, body))
+            answer = await send_raw(bridge, make_post(target, body))
             assert answer.startswith(f"HTTP/1.1 {status} ".encode())
         assert len(bridge.provider.calls) == 2
 

@@ -52,7 +52,7 @@ async def bridged(port: int, version: str = "2025-11-25", **options: Any) -> Asy
         await server.close()
 
 
-async def names(wire: Wire) -> list[str]:
+async def list_tool_names(wire: Wire) -> list[str]:
     return [tool["name"] for tool in (await wire.result("tools/list"))["tools"]]
 
 
@@ -82,35 +82,35 @@ async def test_the_servers_tools_are_listed_and_called() -> None:
 
 async def test_names_that_clients_refuse_are_changed_and_still_work() -> None:
     async with running() as bridge, bridged(bridge.port) as wire:
-        assert "odd_name" in await names(wire)
+        assert "odd_name" in await list_tool_names(wire)
         assert (await call(wire, "odd_name"))["content"][0]["text"] == "odd name/é"
 
 
 async def test_a_change_of_the_servers_tools_is_announced() -> None:
     async with running() as bridge, bridged(bridge.port) as wire:
-        assert "picture" in await names(wire)
+        assert "picture" in await list_tool_names(wire)
         bridge.provider.tools = bridge.provider.tools[:1]
         bridge.provider.announce()
         await wire.notification("notifications/tools/list_changed")
-        assert await names(wire) == ["read_note"]
+        assert await list_tool_names(wire) == ["read_note"]
 
 
 async def test_until_the_server_is_reached_one_tool_says_why_and_then_its_tools_appear(port: int) -> None:
     async with bridged(port) as wire:
-        assert await names(wire) == [STATUS_TOOL]
+        assert await list_tool_names(wire) == [STATUS_TOOL]
         answer = await call(wire, STATUS_TOOL)
         assert answer["isError"] is True
         assert f"127.0.0.1:{port} cannot be reached: connection refused" in answer["content"][0]["text"]
         assert "running there?" in answer["content"][0]["text"]
         async with running(port=port):
             await wire.notification("notifications/tools/list_changed")
-            assert "read_note" in await names(wire)
-            assert STATUS_TOOL not in await names(wire)
+            assert "read_note" in await list_tool_names(wire)
+            assert STATUS_TOOL not in await list_tool_names(wire)
 
 
 async def test_the_status_tool_asks_the_server_again(port: int) -> None:
     async with bridged(port) as wire:
-        assert await names(wire) == [STATUS_TOOL]
+        assert await list_tool_names(wire) == [STATUS_TOOL]
         async with running(port=port):
             answer = await call(wire, STATUS_TOOL)
             assert "is running and has 6 tools" in answer["content"][0]["text"]
@@ -118,29 +118,29 @@ async def test_the_status_tool_asks_the_server_again(port: int) -> None:
 
 async def test_while_the_server_is_away_its_tools_stay_listed_and_say_what_is_wrong(port: int) -> None:
     async with bridged(port) as wire:
-        assert await names(wire) == [STATUS_TOOL]
+        assert await list_tool_names(wire) == [STATUS_TOOL]
         async with running(port=port):
             await wire.notification("notifications/tools/list_changed")
-            before = await names(wire)
+            before = await list_tool_names(wire)
         for _ in range(2):
             answer = await call(wire, "read_note", path="a.md")
             assert answer["isError"] is True
             assert "cannot be reached" in answer["content"][0]["text"]
-        assert await names(wire) == before
+        assert await list_tool_names(wire) == before
         async with running(port=port):
             async with asyncio.timeout(BOUND):
                 while (await call(wire, "read_note", path="a.md")).get("isError"):
                     pass
-            assert await names(wire) == before
+            assert await list_tool_names(wire) == before
 
 
 async def test_a_call_that_the_server_drops_is_an_error_and_is_not_repeated(port: int) -> None:
     provider = SampleProvider()
     async with bridged(port) as wire:
-        assert await names(wire) == [STATUS_TOOL]
+        assert await list_tool_names(wire) == [STATUS_TOOL]
         async with running(port=port, provider=provider):
             await wire.notification("notifications/tools/list_changed")
-            await names(wire)
+            await list_tool_names(wire)
             id_ = await wire.start("tools/call", {"name": "stuck", "arguments": {}})
             await asyncio.wait_for(provider.entered.wait(), BOUND)
             # The server ends while the call is with it: nobody can know what became of it. `running` itself
@@ -157,7 +157,7 @@ async def test_a_call_that_the_server_drops_is_an_error_and_is_not_repeated(port
 
 async def test_an_old_client_gets_the_failure_as_an_error_of_the_protocol(port: int) -> None:
     async with bridged(port, version="2024-11-05") as wire:
-        await names(wire)
+        await list_tool_names(wire)
         error = await wire.error("tools/call", {"name": STATUS_TOOL, "arguments": {}})
         assert error["code"] == -32000
         assert error["data"]["errorCode"] == "SERVER_ERROR"
@@ -175,7 +175,7 @@ async def test_a_rejected_key_is_reported_and_no_request_is_sent_without_it() ->
         raise web.HTTPUnauthorized(text="The bearer token is not valid.")
 
     async with running(authorize=refuse) as bridge, bridged(bridge.port, key="old") as wire:
-        assert await names(wire) == [STATUS_TOOL]
+        assert await list_tool_names(wire) == [STATUS_TOOL]
         answer = await call(wire, STATUS_TOOL)
         assert "rejects the API key" in answer["content"][0]["text"]
         assert set(seen) == {"Bearer old"}
@@ -183,7 +183,7 @@ async def test_a_rejected_key_is_reported_and_no_request_is_sent_without_it() ->
 
 async def test_a_removed_tool_is_reported_and_the_list_follows() -> None:
     async with running() as bridge, bridged(bridge.port) as wire:
-        await names(wire)
+        await list_tool_names(wire)
         bridge.provider.tools = bridge.provider.tools[:1]
         bridge.provider.announce()
         answer = await wire.ask("tools/call", {"name": "picture", "arguments": {}})

@@ -264,12 +264,14 @@ async def test_resources_are_listed_and_empty(client: Client) -> None:
 async def test_errors_have_the_seeds_code(client: Client, sent: str, code: int) -> None:
     """Seeds 000 and 001, error codes; the connection survives each of them."""
     await client.socket.send(sent)
-    answer = await asyncio.wait_for(client.came.get() if '"id":1' not in sent else _any(client), BOUND)
+    answer = await asyncio.wait_for(
+        client.came.get() if '"id":1' not in sent else _wait_for_any(client), BOUND
+    )
     assert answer["error"]["code"] == code
     assert await client.request("ping") == {}
 
 
-async def _any(client: Client) -> dict[str, Any]:
+async def _wait_for_any(client: Client) -> dict[str, Any]:
     return await client.came.get()
 
 
@@ -398,7 +400,7 @@ async def test_a_mention_waits_for_a_client_that_connects_soon(bridge: Bridge) -
     async with bridge.client() as client, bridge.client() as second:
         assert (await client.next("at_mentioned"))["lineEnd"] == 1
         assert await second.request("ping") == {}
-        assert all(message.get("method") != "at_mentioned" for message in _drained(second))
+        assert all(message.get("method") != "at_mentioned" for message in _drain(second))
 
 
 async def test_a_mention_does_not_wait_longer_than_its_time(vault: Path) -> None:
@@ -410,7 +412,7 @@ async def test_a_mention_does_not_wait_longer_than_its_time(vault: Path) -> None
             assert (await client.next("at_mentioned"))["filePath"] == str(vault / SPACED)
 
 
-def _drained(client: Client) -> list[dict[str, Any]]:
+def _drain(client: Client) -> list[dict[str, Any]]:
     messages = []
     while not client.came.empty():
         messages.append(client.came.get_nowait())
@@ -457,7 +459,7 @@ async def test_nothing_about_a_private_note_is_ever_sent(bridge: Bridge, vault: 
             answers.append(await client.tool(tool))
         for method, params in (
             ("readFile", {"path": SECRET}),
-            ("tools/call", {"name": "openDiff", "arguments": _diff(vault / SECRET)}),
+            ("tools/call", {"name": "openDiff", "arguments": _make_diff(vault / SECRET)}),
             ("tools/call", {"name": "openFile", "arguments": {"filePath": str(vault / SECRET)}}),
         ):
             try:
@@ -487,7 +489,7 @@ async def test_with_sharing_off_only_mentions_are_sent(vault: Path) -> None:
         assert json.loads((await client.tool("getCurrentSelection"))[0])["success"] is False
         bridge.hub.mention(Mention(NOTE))
         assert await client.next("at_mentioned")
-        assert all(message.get("method") != "selection_changed" for message in _drained(client))
+        assert all(message.get("method") != "selection_changed" for message in _drain(client))
 
 
 # MCP beside the IDE's own
@@ -529,7 +531,7 @@ async def test_a_tool_may_be_called_before_it_was_listed(bridge: Bridge) -> None
 # diffs
 
 
-def _diff(file: Path, new: str = "new text", tab: str = "✻ [Claude Code] Note.md") -> dict[str, str]:
+def _make_diff(file: Path, new: str = "new text", tab: str = "✻ [Claude Code] Note.md") -> dict[str, str]:
     return {
         "old_file_path": str(file),
         "new_file_path": str(file),
@@ -542,7 +544,7 @@ async def test_an_accepted_diff_answers_with_the_final_text_and_writes_nothing(
     bridge: Bridge, vault: Path
 ) -> None:
     async with bridge.client() as client, bridge.editor(proposals=True) as page:
-        waiting = await client.begin("tools/call", name="openDiff", arguments=_diff(vault / NOTE))
+        waiting = await client.begin("tools/call", name="openDiff", arguments=_make_diff(vault / NOTE))
         shown = await page.next("proposalOpened")
         (file,) = shown["files"]
         assert file["path"] == "Note.md"
@@ -559,7 +561,7 @@ async def test_an_accepted_diff_answers_with_the_final_text_and_writes_nothing(
 
 async def test_a_rejected_diff_answers_with_its_tab(bridge: Bridge, vault: Path) -> None:
     async with bridge.client() as client, bridge.editor(proposals=True) as page:
-        waiting = await client.begin("tools/call", name="openDiff", arguments=_diff(vault / NOTE))
+        waiting = await client.begin("tools/call", name="openDiff", arguments=_make_diff(vault / NOTE))
         shown = await page.next("proposalOpened")
         await page.request("decide", id=shown["id"], action="reject")
         result = await client.end(waiting)
@@ -570,11 +572,11 @@ async def test_a_new_note_is_a_diff_from_nothing_and_crlf_is_shown_as_lf(bridge:
     (vault / "crlf.md").write_bytes(b"a\r\nb\r\n")
     async with bridge.client() as client, bridge.editor(proposals=True) as page:
         first = await client.begin(
-            "tools/call", name="openDiff", arguments=_diff(vault / "Brand New.md", tab="a")
+            "tools/call", name="openDiff", arguments=_make_diff(vault / "Brand New.md", tab="a")
         )
         assert (await page.next("proposalOpened"))["files"][0]["oldText"] == ""
         second = await client.begin(
-            "tools/call", name="openDiff", arguments=_diff(vault / "crlf.md", tab="b")
+            "tools/call", name="openDiff", arguments=_make_diff(vault / "crlf.md", tab="b")
         )
         assert (await page.next("proposalOpened"))["files"][0]["oldText"] == "a\nb\n"
         assert await client.tool("closeAllDiffTabs") == ["CLOSED_2_DIFF_TABS"]
@@ -584,7 +586,7 @@ async def test_a_new_note_is_a_diff_from_nothing_and_crlf_is_shown_as_lf(bridge:
 
 async def test_with_no_front_end_the_diff_is_left_to_the_terminal(bridge: Bridge, vault: Path) -> None:
     async with bridge.client() as client:
-        result = await client.request("tools/call", name="openDiff", arguments=_diff(vault / NOTE))
+        result = await client.request("tools/call", name="openDiff", arguments=_make_diff(vault / NOTE))
     assert result["isError"] is True
     assert "DIFF_REJECTED" not in json.dumps(result)
     assert "No editor" in result["content"][0]["text"]
@@ -594,13 +596,15 @@ async def test_a_diff_of_a_file_outside_the_vault_is_left_to_the_terminal(
     bridge: Bridge, tmp_path: Path
 ) -> None:
     async with bridge.client() as client, bridge.editor(proposals=True):
-        result = await client.request("tools/call", name="openDiff", arguments=_diff(tmp_path / "x.md"))
+        result = await client.request("tools/call", name="openDiff", arguments=_make_diff(tmp_path / "x.md"))
     assert result["isError"] is True
 
 
 async def test_close_tab_rejects_a_waiting_diff_and_always_answers(bridge: Bridge, vault: Path) -> None:
     async with bridge.client() as client, bridge.editor(proposals=True) as page:
-        waiting = await client.begin("tools/call", name="openDiff", arguments=_diff(vault / NOTE, tab="t"))
+        waiting = await client.begin(
+            "tools/call", name="openDiff", arguments=_make_diff(vault / NOTE, tab="t")
+        )
         await page.next("proposalOpened")
         assert await client.tool("close_tab", tab_name="t") == ["TAB_CLOSED"]
         assert (await client.end(waiting))["content"][0]["text"] == "DIFF_REJECTED"
@@ -612,7 +616,9 @@ async def test_a_diff_that_is_closed_at_once_does_not_stay_open(
     bridge: Bridge, vault: Path, name: str, arguments: dict[str, Any]
 ) -> None:
     async with bridge.client() as client, bridge.editor(proposals=True):
-        waiting = await client.begin("tools/call", name="openDiff", arguments=_diff(vault / NOTE, tab="t"))
+        waiting = await client.begin(
+            "tools/call", name="openDiff", arguments=_make_diff(vault / NOTE, tab="t")
+        )
         await client.tool(name, **arguments)
         assert (await client.end(waiting))["content"][0]["text"] == "DIFF_REJECTED"
     assert bridge.hub.diffs.waiting() == ()
@@ -620,10 +626,12 @@ async def test_a_diff_that_is_closed_at_once_does_not_stay_open(
 
 async def test_a_client_that_disconnects_withdraws_only_its_own_diffs(bridge: Bridge, vault: Path) -> None:
     async with bridge.editor(proposals=True) as page, bridge.client() as stays:
-        kept = await stays.begin("tools/call", name="openDiff", arguments=_diff(vault / NOTE, tab="kept"))
+        kept = await stays.begin(
+            "tools/call", name="openDiff", arguments=_make_diff(vault / NOTE, tab="kept")
+        )
         kept_id = (await page.next("proposalOpened"))["id"]
         async with bridge.client() as leaves:
-            await leaves.begin("tools/call", name="openDiff", arguments=_diff(vault / NOTE, tab="gone"))
+            await leaves.begin("tools/call", name="openDiff", arguments=_make_diff(vault / NOTE, tab="gone"))
             gone_id = (await page.next("proposalOpened"))["id"]
         closed = await page.next("proposalClosed")
         assert closed["id"] == gone_id
@@ -641,7 +649,7 @@ async def test_a_tab_closed_by_the_client_was_accepted_there_or_withdrawn(
     bridge: Bridge, vault: Path, written: str | None, reason: str
 ) -> None:
     """The real client closes the tab and then writes the note when a person says yes in the terminal."""
-    proposed = {**_diff(vault / NOTE, tab="t"), "new_file_contents": "new text\n"}
+    proposed = {**_make_diff(vault / NOTE, tab="t"), "new_file_contents": "new text\n"}
     async with bridge.client() as client, bridge.editor(proposals=True) as page:
         waiting = await client.begin("tools/call", name="openDiff", arguments=proposed)
         await page.next("proposalOpened")
@@ -661,7 +669,7 @@ async def test_an_acceptance_of_a_changed_note_is_reported_by_what_the_client_wr
     """The real client refuses to write ("File content has changed since it was last read"), or carries an
     edit over to the changed note."""
     async with bridge.client() as client, bridge.editor(proposals=True) as page:
-        waiting = await client.begin("tools/call", name="openDiff", arguments=_diff(vault / NOTE))
+        waiting = await client.begin("tools/call", name="openDiff", arguments=_make_diff(vault / NOTE))
         shown = await page.next("proposalOpened")
         (vault / NOTE).write_text("written by somebody else\n")
         # The proposal does not fit the note any more; the person insists on it.
@@ -678,7 +686,7 @@ async def test_an_acceptance_of_a_changed_note_is_reported_by_what_the_client_wr
 async def test_a_cancelled_request_withdraws_its_diff(bridge: Bridge, vault: Path) -> None:
     async with bridge.client() as client, bridge.editor(proposals=True) as page:
         await client.send(
-            id=77, method="tools/call", params={"name": "openDiff", "arguments": _diff(vault / NOTE)}
+            id=77, method="tools/call", params={"name": "openDiff", "arguments": _make_diff(vault / NOTE)}
         )
         await page.next("proposalOpened")
         await client.notify("notifications/cancelled", requestId=77)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from support.editor import TOKEN, running
-from support.node import clients_with, node
-from support.process import environment
+from support.node import find_node, install_clients
+from support.process import make_process_environ
 from support.waiting import BOUND
 from vaultbridge.editor.model import Mention, Point, Selection
 from vaultbridge.vault.paths import vault_path
@@ -22,7 +22,7 @@ SCRIPT = Path(__file__).with_name("ide_session.mjs")
 
 @pytest.fixture(scope="module")
 def clients() -> Path:
-    return clients_with(SCRIPT)
+    return install_clients(SCRIPT)
 
 
 async def test_the_typescript_websocket_transport_does_a_whole_session(clients: Path, tmp_path: Path) -> None:
@@ -31,14 +31,14 @@ async def test_the_typescript_websocket_transport_does_a_whole_session(clients: 
     (vault / "Note.md").write_text("text\n")
     async with running(vault) as bridge:
         process = await asyncio.create_subprocess_exec(
-            node(clients),
+            find_node(clients),
             SCRIPT.name,
             bridge.url(),
             TOKEN,
             cwd=clients,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env=environment(HOME=str(clients), PATH=os.environ["PATH"]),
+            env=make_process_environ(HOME=str(clients), PATH=os.environ["PATH"]),
         )
         assert process.stderr is not None
         assert await asyncio.wait_for(process.stderr.readline(), BOUND) == b"ready\n"

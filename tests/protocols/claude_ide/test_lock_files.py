@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from support.process import without_privileges
+from support.process import drop_privileges
 from support.waiting import BOUND
 from vaultbridge.protocols.claude_ide.lock_files import (
     LockFiles,
@@ -43,7 +43,7 @@ def dead_pid() -> int:
     return child.pid
 
 
-def mode(path: Path) -> int:
+def read_mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
@@ -161,8 +161,8 @@ def test_the_name_can_be_chosen(vault: Path) -> None:
 def test_folder_and_file_are_private(home: Path, vault: Path) -> None:
     """Seed 000, Authentication Flow 2: mode 600."""
     (written,) = LockFiles(list_lock_folders({}, home)).write(make_lock(4000, TOKEN, [vault]))
-    assert mode(written) == 0o600
-    assert mode(written.parent) == 0o700
+    assert read_mode(written) == 0o600
+    assert read_mode(written.parent) == 0o700
 
 
 def test_a_wide_folder_is_narrowed(home: Path, vault: Path) -> None:
@@ -170,7 +170,7 @@ def test_a_wide_folder_is_narrowed(home: Path, vault: Path) -> None:
     folder.mkdir(parents=True)
     folder.chmod(0o755)
     LockFiles([folder]).write(make_lock(4000, TOKEN, [vault]))
-    assert mode(folder) == 0o700
+    assert read_mode(folder) == 0o700
 
 
 def test_nothing_but_the_lock_is_left_in_the_folder(home: Path, vault: Path) -> None:
@@ -210,7 +210,7 @@ def test_a_folder_that_cannot_be_written_does_not_stop_the_others(
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o500)
     folders = [closed / "ide", home / ".claude" / "ide"]
-    command = [*without_privileges(), sys.executable, "-c", WRITE_LOCK, *folders, vault]
+    command = [*drop_privileges(), sys.executable, "-c", WRITE_LOCK, *folders, vault]
     done = subprocess.run(command, capture_output=True, text=True, timeout=BOUND, check=True)
     assert done.stdout.splitlines() == [str(home / ".claude" / "ide" / "4000.lock")]
     assert list(closed.iterdir()) == []

@@ -54,7 +54,7 @@ async def answer(client: Client, name: str, **arguments: Any) -> Any:
     return json.loads(text)
 
 
-async def refused(client: Client, name: str, **arguments: Any) -> str:
+async def read_refusal(client: Client, name: str, **arguments: Any) -> str:
     result = await client.request("tools/call", name=name, arguments=arguments)
     assert result["isError"] is True
     text: str = result["content"][0]["text"]
@@ -165,7 +165,7 @@ async def test_saving_a_document(client: Client, bridge: Bridge, vault: Path) ->
 
 
 async def test_opening_a_file_with_no_editor_is_refused(client: Client, vault: Path) -> None:
-    assert "editor" in await refused(client, "openFile", filePath=str(vault / NOTE))
+    assert "editor" in await read_refusal(client, "openFile", filePath=str(vault / NOTE))
 
 
 async def test_opening_in_the_background_answers_with_facts(
@@ -248,7 +248,7 @@ async def test_lines_to_select_are_found_in_a_note_with_other_line_ends(
     ],
 )
 async def test_wrong_arguments_are_reported(client: Client, tool: str, arguments: dict[str, Any]) -> None:
-    assert await refused(client, tool, **arguments)
+    assert await read_refusal(client, tool, **arguments)
 
 
 # diagnostics

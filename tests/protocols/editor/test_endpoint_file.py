@@ -106,15 +106,15 @@ def test_tokens_are_random_uuids_of_version_4() -> None:
     assert all(uuid.UUID(token).version == 4 for token in tokens)
 
 
-def alive(port: int, vault: str = "/vault") -> Endpoint:
+def make_endpoint(port: int, vault: str = "/vault") -> Endpoint:
     return Endpoint(port=port, token=make_token(), pid=os.getpid(), vault=vault)
 
 
 def test_all_vaults_with_a_living_bridge_are_found_in_the_folder_of_caches(tmp_path: Path) -> None:
-    save_endpoint(tmp_path / "b", alive(3))
-    save_endpoint(tmp_path / "a", alive(2))
+    save_endpoint(tmp_path / "b", make_endpoint(3))
+    save_endpoint(tmp_path / "a", make_endpoint(2))
     save_endpoint(tmp_path / "ended", replace(KNOWN, pid=0))
-    save_guest_endpoint(tmp_path / "g", alive(2, "/guest"))
+    save_guest_endpoint(tmp_path / "g", make_endpoint(2, "/guest"))
     (tmp_path / "c").mkdir()
     found = [(known.port, known.vault) for known in list_running(tmp_path)]
     assert found == [(2, "/vault"), (3, "/vault"), (2, "/guest")]
@@ -124,7 +124,7 @@ def test_all_vaults_with_a_living_bridge_are_found_in_the_folder_of_caches(tmp_p
 def test_a_guest_keeps_its_own_port_and_token(tmp_path: Path) -> None:
     own = replace(KNOWN, pid=0)
     save_endpoint(tmp_path, own)
-    host = alive(4000)
+    host = make_endpoint(4000)
     save_guest_endpoint(tmp_path, host)
     assert load_endpoint(tmp_path) == own and find_running(tmp_path) == host
     remove_guest_endpoint(tmp_path, os.getpid() + 1)
@@ -135,6 +135,6 @@ def test_a_guest_keeps_its_own_port_and_token(tmp_path: Path) -> None:
 
 
 def test_a_vaults_own_running_bridge_comes_before_another_vaults(tmp_path: Path) -> None:
-    save_guest_endpoint(tmp_path, alive(4000))
-    save_endpoint(tmp_path, own := alive(5000))
+    save_guest_endpoint(tmp_path, make_endpoint(4000))
+    save_endpoint(tmp_path, own := make_endpoint(5000))
     assert find_running(tmp_path) == own

@@ -49,25 +49,25 @@ async def test_hello_chooses_one_of_several_vaults(vault: Path, tmp_path: Path) 
     ):
         bridge.editors.others = (other.editors,)
         for chosen, name in (("", "vault"), ("vault", "vault"), ("Second", "Second")):
-            client = await raw(bridge)
+            client = await dial_raw(bridge)
             answer = await client.request("hello", app="page", token=TOKEN, vault=chosen)
             assert answer["vault"] == name
             assert "Second" in answer["vaults"]
             await client.close()
-        client = await raw(bridge)
+        client = await dial_raw(bridge)
         folder = str(other.view.folder)
         assert (await client.request("hello", app="x", token=TOKEN, vault=folder))["vault"] == "Second"
         await client.request("focus", path="N.md")
         assert other.hub.state.focus() is not None and bridge.hub.state.focus() is None
         await client.close()
-        client = await raw(bridge)
+        client = await dial_raw(bridge)
         with pytest.raises(Failed, match=r"no such vault.*vault, Second") as failed:
             await client.request("hello", app="page", token=TOKEN, vault="Third")
         assert failed.value.code == -32602
         await client.close()
 
 
-async def raw(bridge: Bridge, **options: Any) -> Client:
+async def dial_raw(bridge: Bridge, **options: Any) -> Client:
     return Client(await dial(bridge.url("/editor"), **options))
 
 
@@ -75,7 +75,7 @@ async def raw(bridge: Bridge, **options: Any) -> Client:
 
 
 async def test_hello_returns_the_vault_and_the_version(bridge: Bridge) -> None:
-    client = await raw(bridge)
+    client = await dial_raw(bridge)
     answer = await client.request("hello", app="page", token=TOKEN)
     assert answer["protocol"] == 1
     assert answer["vault"] == "vault"
@@ -85,7 +85,7 @@ async def test_hello_returns_the_vault_and_the_version(bridge: Bridge) -> None:
 
 @pytest.mark.parametrize("token", ["", "wrong", TOKEN + "x"])
 async def test_a_wrong_token_is_reported_and_the_connection_closed(bridge: Bridge, token: str) -> None:
-    client = await raw(bridge)
+    client = await dial_raw(bridge)
     with pytest.raises(Failed, match="token"):
         await client.request("hello", app="page", token=token)
     await asyncio.wait_for(client.socket.wait_closed(), BOUND)
@@ -93,7 +93,7 @@ async def test_a_wrong_token_is_reported_and_the_connection_closed(bridge: Bridg
 
 
 async def test_nothing_is_answered_before_hello(bridge: Bridge) -> None:
-    client = await raw(bridge)
+    client = await dial_raw(bridge)
     for method in ("status", "proposals", "focus", "mention"):
         with pytest.raises(Failed, match="hello"):
             await client.request(method, note="Note.md", path="Note.md")
@@ -105,7 +105,7 @@ async def test_nothing_is_answered_before_hello(bridge: Bridge) -> None:
 
 async def test_a_connection_without_hello_is_closed(vault: Path) -> None:
     async with running(vault, hello_seconds=0.02) as bridge:
-        client = await raw(bridge)
+        client = await dial_raw(bridge)
         await asyncio.wait_for(client.socket.wait_closed(), BOUND)
         assert client.socket.close_code == 1008
 
@@ -113,14 +113,14 @@ async def test_a_connection_without_hello_is_closed(vault: Path) -> None:
 async def test_the_upgrade_request_may_carry_the_token(bridge: Bridge) -> None:
     """Browsers cannot set headers; the entry is not echoed."""
     offer = [websockets.Subprotocol(EDITOR_PROTOCOL), websockets.Subprotocol(f"vaultbridge.token.{TOKEN}")]
-    client = await raw(bridge, subprotocols=offer)
+    client = await dial_raw(bridge, subprotocols=offer)
     assert client.socket.subprotocol == EDITOR_PROTOCOL
     assert (await client.request("hello", app="page"))["protocol"] == 1
     await client.close()
 
 
 async def test_another_protocol_version_is_refused(bridge: Bridge) -> None:
-    client = await raw(bridge)
+    client = await dial_raw(bridge)
     with pytest.raises(Failed, match="protocol 1"):
         await client.request("hello", app="page", token=TOKEN, protocol=2)
     await client.close()
@@ -138,7 +138,7 @@ async def test_a_foreign_page_gets_403(bridge: Bridge, origin: str) -> None:
 
 @pytest.mark.parametrize("origin", ["http://127.0.0.1:{port}", "app://obsidian.md"])
 async def test_our_page_and_obsidian_may_connect(bridge: Bridge, origin: str) -> None:
-    client = await raw(bridge, additional_headers={"Origin": origin.format(port=bridge.port)})
+    client = await dial_raw(bridge, additional_headers={"Origin": origin.format(port=bridge.port)})
     await client.request("hello", app="page", token=TOKEN)
     await client.close()
 
@@ -396,7 +396,7 @@ async def test_a_mention_without_assistants_returns_zero_and_waits(bridge: Bridg
 
 async def test_an_outdated_companion_is_asked_to_update(bridge: Bridge) -> None:
     """It claims `diffs` alone, as companions did; the words are for the person who sees them there."""
-    client = await raw(bridge)
+    client = await dial_raw(bridge)
     with pytest.raises(Failed, match="vaultbridge companion install"):
         await client.request("hello", app="obsidian", token=TOKEN, abilities={"diffs": True, "open": True})
     assert bridge.hub.state.sources() == ()

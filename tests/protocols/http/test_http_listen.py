@@ -72,7 +72,7 @@ async def exchange(port: int, sent: str | bytes) -> bytes:
         writer.close()
 
 
-def taken_apart(answer: bytes) -> tuple[int, dict[str, str], Any]:
+def parse_answer(answer: bytes) -> tuple[int, dict[str, str], Any]:
     head, _, body = answer.partition(b"\r\n\r\n")
     first, *lines = head.decode().split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
@@ -97,7 +97,7 @@ def taken_apart(answer: bytes) -> tuple[int, dict[str, str], Any]:
 async def test_what_is_no_request_is_refused_in_json_that_repeats_nothing_of_it(sent: str, why: str) -> None:
     async with served() as port:
         answer = await exchange(port, sent)
-    status, headers, body = taken_apart(answer)
+    status, headers, body = parse_answer(answer)
     assert status == 400
     assert headers["content-type"] == "application/json"
     assert body["error"] == "Bad request"
@@ -112,7 +112,7 @@ async def test_a_bad_request_after_a_good_one_is_refused_too() -> None:
         writer.write(f"GET /here HTTP/1.1\r\n{HOST}\r\n".encode())
         await reader.readuntil(b"\r\n\r\nhere")
         writer.write(f"{SECRET}\r\n\r\n".encode())
-        assert taken_apart(await reader.read())[2]["error"] == "Bad request"
+        assert parse_answer(await reader.read())[2]["error"] == "Bad request"
         writer.close()
 
 
@@ -135,7 +135,7 @@ async def test_what_no_endpoint_answers_is_answered_in_json(
         answer = await exchange(
             port, f"{request_line}\r\n{HOST}Accept: text/html\r\nConnection: close\r\n\r\n"
         )
-    came, headers, body = taken_apart(answer)
+    came, headers, body = parse_answer(answer)
     assert (came, body["error"]) == (status, error)
     assert headers["content-type"] == "application/json"
     assert body["message"]
@@ -153,7 +153,7 @@ async def test_an_expectation_that_nobody_knows_is_refused_in_json() -> None:
         answer = await exchange(
             port, f"GET /here HTTP/1.1\r\n{HOST}Expect: {SECRET}\r\nConnection: close\r\n\r\n"
         )
-    status, headers, body = taken_apart(answer)
+    status, headers, body = parse_answer(answer)
     assert (status, body["error"]) == (417, "Expectation failed")
     assert headers["content-type"] == "application/json"
     assert SECRET.encode() not in answer
@@ -216,7 +216,7 @@ async def test_connections_are_limited_and_one_too_many_is_answered_503() -> Non
             writer.write(request + b"x" + request)  # The second is being answered until its body comes.
             await reader.readuntil(b"here")
         reader, outside = await asyncio.open_connection("127.0.0.1", port)
-        status, headers, body = taken_apart(await reader.read())
+        status, headers, body = parse_answer(await reader.read())
         assert (status, body["error"]) == (503, "Service unavailable")
         assert headers["content-type"] == "application/json"
         outside.close()

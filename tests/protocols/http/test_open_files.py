@@ -26,7 +26,7 @@ print(reserve_connections(), *resource.getrlimit(resource.RLIMIT_NOFILE))
 """
 
 
-def limited(soft: int, hard: int) -> list[int]:
+def run_limited(soft: int, hard: int) -> list[int]:
     """The room, and the limits afterwards, in a process of its own that may open so many files."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(soft), str(hard)], capture_output=True, text=True, check=True
@@ -37,16 +37,16 @@ def limited(soft: int, hard: int) -> list[int]:
 def test_a_low_limit_is_raised_as_far_as_connections_need() -> None:
     """256, as on a Mac, would be used up by the callers that are promised a place."""
     enough = MAX_CONNECTIONS + RESERVED_FILES
-    assert limited(256, 4096) == [MAX_CONNECTIONS, enough, 4096]
+    assert run_limited(256, 4096) == [MAX_CONNECTIONS, enough, 4096]
 
 
 def test_a_high_limit_is_left_alone() -> None:
-    assert limited(3000, 3000) == [MAX_CONNECTIONS, 3000, 3000]
+    assert run_limited(3000, 3000) == [MAX_CONNECTIONS, 3000, 3000]
 
 
 @pytest.mark.parametrize(("hard", "room"), [(400, 400 - RESERVED_FILES), (140, MIN_CONNECTIONS)])
 def test_under_a_low_limit_fewer_connections_are_accepted(hard: int, room: int) -> None:
-    assert limited(100, hard) == [room, hard, hard]
+    assert run_limited(100, hard) == [room, hard, hard]
 
 
 def test_this_machine_allows_enough_open_files() -> None:

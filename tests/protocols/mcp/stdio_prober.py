@@ -31,11 +31,11 @@ async def echo(call: Call) -> Any:
     return call.params
 
 
-async def sized(call: Call) -> str:
+async def answer_sized(call: Call) -> str:
     return "x" * int(call.params["size"])
 
 
-async def later(call: Call) -> str:
+async def answer_at_end(call: Call) -> str:
     """Answers only when the connection is about to end."""
     await call.peer.ending.wait()  # type: ignore[attr-defined]
     return "finished"
@@ -48,17 +48,17 @@ async def hang(call: Call) -> None:
     await asyncio.Event().wait()
 
 
-async def at_end() -> None:
+async def write_end() -> None:
     if ENDED:
         await asyncio.to_thread(Path(ENDED).write_text, "closed")
 
 
-def dialect(peer: Any) -> MethodTable:
+def make_dialect(peer: Any) -> MethodTable:
     return MethodTable(
-        {"pollute": pollute, "echo": echo, "sized": sized, "later": later, "hang": hang},
+        {"pollute": pollute, "echo": echo, "sized": answer_sized, "later": answer_at_end, "hang": hang},
         {"exit": lambda _: peer.end()},
     )
 
 
 if __name__ == "__main__":
-    sys.exit(serve_stdio(dialect, at_end=at_end))
+    sys.exit(serve_stdio(make_dialect, at_end=write_end))

@@ -22,8 +22,8 @@ from mcp.client.extension import ClientExtension
 
 from server.conftest import Serving
 from server.conftest import serving as serving
-from support.vault import VaultProcess, VaultWire, engines_of, small_vault, vault_wire
-from support.wire import EVERY_VERSION, MODERN, modern_meta
+from support.vault import VaultProcess, VaultWire, make_small_vault, open_engines, vault_wire
+from support.wire import EVERY_VERSION, MODERN, make_meta
 from vaultbridge.protocols.mcp import wire as mcp_wire
 from vaultbridge.protocols.mcp.apps import EXTENSION, MEDIA_TYPE, VIEW_KEY, can_show
 from vaultbridge.protocols.mcp.dialect import mcp_dialect
@@ -77,13 +77,15 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 def make_vault(base: Path, name: str = "Notes") -> Path:
     """The same bytes and times wherever it lies."""
     base.mkdir(exist_ok=True)
-    folder = small_vault(base, FILES, name)
+    folder = make_small_vault(base, FILES, name)
     for file in FILES:
         os.utime(folder / file, (1_700_000_000, 1_700_000_000))
     return folder
 
 
-async def transcript(base: Path, version: str, capabilities: dict[str, Any], **options: Any) -> list[bytes]:
+async def record_transcript(
+    base: Path, version: str, capabilities: dict[str, Any], **options: Any
+) -> list[bytes]:
     async with vault_wire(
         base, make_vault(base), version=version, capabilities=capabilities, **options
     ) as wire:
@@ -99,14 +101,14 @@ async def transcript(base: Path, version: str, capabilities: dict[str, Any], **o
 async def test_a_client_that_shows_no_views_gets_the_same_bytes(
     tmp_path: Path, version: str, review: dict[str, Any]
 ) -> None:
-    plain = await transcript(tmp_path / "plain", version, {}, **review)
+    plain = await record_transcript(tmp_path / "plain", version, {}, **review)
     assert len(plain) == len(CALLS) + 1
     assert b"ui://" not in b"".join(plain[:-1])
     assert VIEW_KEY.encode() not in b"".join(plain)
     # Each version meets some of them, and all of them meet one.
     for number, capabilities in enumerate(WITHOUT[EVERY_VERSION.index(version) :: len(EVERY_VERSION)]):
-        assert await transcript(tmp_path / str(number), version, capabilities, **review) == plain
-    assert await transcript(tmp_path / "shows", version, SHOWS, **review) != plain
+        assert await record_transcript(tmp_path / str(number), version, capabilities, **review) == plain
+    assert await record_transcript(tmp_path / "shows", version, SHOWS, **review) != plain
 
 
 @given(st.recursive(st.none() | st.booleans() | st.text() | st.integers(), st.lists, max_leaves=5))
@@ -120,13 +122,13 @@ def test_whatever_else_a_client_declares_it_shows_no_views(junk: Any) -> None:
     assert can_show({"extensions": {EXTENSION: {"mimeTypes": ["other", MEDIA_TYPE]}, "more": junk}})
 
 
-def expected_tools(version: str) -> bytes:
+def render_expected_tools(version: str) -> bytes:
     listed = load_tool_list("full", read_only=False, vaults=("Notes",))
     assert listed is not None
     return msgspec.json.encode([mcp_wire.render_item(tool, VERSIONS[version]) for tool in listed])
 
 
-def tools_in(answer: bytes) -> bytes:
+def extract_tools(answer: bytes) -> bytes:
     """The list of tools exactly as it was sent."""
     result = msgspec.json.decode(answer, type=dict[str, msgspec.Raw])["result"]
     return bytes(msgspec.json.decode(result, type=dict[str, msgspec.Raw])["tools"])
@@ -136,14 +138,14 @@ def tools_in(answer: bytes) -> bytes:
 async def test_over_stdio_the_tools_have_the_bytes_of_the_catalog(tmp_path: Path, version: str) -> None:
     folder = make_vault(tmp_path)
     async with VaultProcess(tmp_path, str(folder)) as process:
-        params: dict[str, Any] = {"_meta": modern_meta()} if version == MODERN else {}
+        params: dict[str, Any] = {"_meta": make_meta()} if version == MODERN else {}
         if version != MODERN:
             await process.begin(version)
         await process.send({"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": params})
         assert process.inner.stdout is not None
         while b'"id":7' not in (line := await process.inner.stdout.readline()):
             assert line
-    assert tools_in(line) == expected_tools(version)
+    assert extract_tools(line) == render_expected_tools(version)
 
 
 @pytest.mark.parametrize("version", EVERY_VERSION)
@@ -165,9 +167,9 @@ async def test_over_http_the_tools_have_the_bytes_of_the_catalog(serving: Servin
             _, opened = await post({"id": 1, "method": "initialize", "params": params})
             headers["Mcp-Session-Id"] = opened.headers["Mcp-Session-Id"]
             await post({"method": "notifications/initialized"})
-        params = {"_meta": modern_meta()} if version == MODERN else {}
+        params = {"_meta": make_meta()} if version == MODERN else {}
         data, _ = await post({"id": 2, "method": "tools/list", "params": params})
-    assert tools_in(data.removeprefix(b"data: ")) == expected_tools(version)
+    assert extract_tools(data.removeprefix(b"data: ")) == render_expected_tools(version)
 
 
 # Clients that show views.
@@ -261,7 +263,7 @@ async def test_every_view_that_a_tool_names_can_be_read(tmp_path: Path) -> None:
 
 
 async def test_the_views_are_on_the_first_page_alone(tmp_path: Path) -> None:
-    folder = small_vault(tmp_path, {f"{n}.md": "" for n in range(PAGE_ITEMS + 1)})
+    folder = make_small_vault(tmp_path, {f"{n}.md": "" for n in range(PAGE_ITEMS + 1)})
     async with vault_wire(tmp_path, folder, capabilities=SHOWS) as wire:
         first = await wire.result("resources/list")
         assert len(first["resources"]) == PAGE_ITEMS + 3
@@ -344,7 +346,7 @@ async def test_over_stdio_a_switch_in_another_process_is_announced(tmp_path: Pat
         params = {"capabilities": SHOWS, "clientInfo": {"name": "test", "version": "1"}}
         await process.result("initialize", {"protocolVersion": "2025-11-25", **params})
         await process.result("tools/list")
-        store_of(engines_of(tmp_path, folder)[folder.name].cache).set_policy("all")
+        store_of(open_engines(tmp_path, folder)[folder.name].cache).set_policy("all")
         await process.notification("notifications/tools/list_changed")
         tools = {tool["name"]: tool for tool in (await process.result("tools/list"))["tools"]}
         assert tools["obsidian_edit_note"]["_meta"]["ui"]["resourceUri"] == REVIEW
@@ -372,7 +374,9 @@ async def test_where_nothing_may_be_changed_nothing_can_be_decided(
 # What the views receive.
 
 
-async def shown(wire: VaultWire, tool: str, **arguments: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+async def call_with_view(
+    wire: VaultWire, tool: str, **arguments: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the model gets, and what the view gets besides."""
     result = await wire.result("tools/call", {"name": f"obsidian_{tool}", "arguments": arguments})
     seen: dict[str, Any] = result["_meta"][VIEW_KEY]
@@ -395,7 +399,7 @@ async def test_the_model_gets_what_it_would_get_without_the_view(
     tmp_path: Path, tool: str, arguments: dict[str, Any]
 ) -> None:
     async with vault_wire(tmp_path, make_vault(tmp_path), capabilities=SHOWS) as wire:
-        with_view, seen = await shown(wire, tool, **arguments)
+        with_view, seen = await call_with_view(wire, tool, **arguments)
         assert seen["vault"] == "Notes"
     async with vault_wire(tmp_path / "x", make_vault(tmp_path / "x")) as wire:
         plain = await wire.result("tools/call", {"name": f"obsidian_{tool}", "arguments": arguments})
@@ -405,7 +409,7 @@ async def test_the_model_gets_what_it_would_get_without_the_view(
 async def test_the_view_of_results_gets_the_places_with_the_words_that_matter(tmp_path: Path) -> None:
     async with vault_wire(tmp_path, make_vault(tmp_path), capabilities=SHOWS) as wire:
         for query in ("stars", "stars OR moon"):
-            _, seen = await shown(wire, "search", query=query)
+            _, seen = await call_with_view(wire, "search", query=query)
             rows = {row["path"]: row["places"] for row in seen["rows"]}
             assert (seen["kind"], seen["query"], seen["total"]) == ("results", query, len(rows))
             assert {"Hello.md", "Sub/Third.md"} <= set(rows)
@@ -413,7 +417,7 @@ async def test_the_view_of_results_gets_the_places_with_the_words_that_matter(tm
             assert place["line"] == 3
             assert "".join(place["parts"]) == "stars and <b>more</b> stars, see [[Other]]"
             assert {part.lower() for part in place["parts"][1::2]} == {"stars"}
-        _, seen = await shown(wire, "context", question="what about stars?")
+        _, seen = await call_with_view(wire, "context", question="what about stars?")
         assert "stars" in seen["rows"][0]["places"][0]["parts"][0]
 
 
@@ -429,10 +433,10 @@ def test_marking_words_loses_no_character(text: str, places: list[tuple[int, int
 
 async def test_the_view_of_a_graph_gets_the_notes_and_the_links_among_them(tmp_path: Path) -> None:
     async with vault_wire(tmp_path, make_vault(tmp_path), capabilities=SHOWS) as wire:
-        _, seen = await shown(wire, "links", name="Other", kind="backlinks")
+        _, seen = await call_with_view(wire, "links", name="Other", kind="backlinks")
         assert seen["nodes"] == ["Other.md", "Hello.md", "Sub/Third.md"]
         assert (seen["edges"], seen["suggested"], seen["more"]) == ([[0, 1], [0, 2]], {}, False)
-        _, seen = await shown(wire, "related", name="Sub/Third")
+        _, seen = await call_with_view(wire, "related", name="Sub/Third")
         assert seen["nodes"][:2] == ["Sub/Third.md", "Hello.md"]
         assert seen["edges"] == []
         assert "stars" in seen["suggested"]["Hello.md"]

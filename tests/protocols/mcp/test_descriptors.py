@@ -20,7 +20,7 @@ from vaultbridge.protocols.mcp.stdio import (
 )
 
 
-def item(data: bytes, *, notice: bool = False) -> Outgoing:
+def make_item(data: bytes, *, notice: bool = False) -> Outgoing:
     return Outgoing(data, None, final=not notice, notice=notice)
 
 
@@ -96,7 +96,7 @@ async def test_small_and_large_lines_keep_their_order(blocking: bool) -> None:
     sink = DescriptorSink(sink)
     lines = [bytes([65 + n]) * (10 if n % 3 else ATOMIC_BYTES * 40) for n in range(20)]
     for line in lines:
-        sink.send(item(line))
+        sink.send(make_item(line))
     assert await read_lines(source, len(lines)) == [line + b"\n" for line in lines]
     await asyncio.wait_for(sink.finish(), BOUND)
     assert os.read(source, 1) == b"", "the descriptor is closed"
@@ -108,15 +108,15 @@ async def test_a_full_pipe_holds_back_until_somebody_reads() -> None:
     sink = DescriptorSink(sink)
     count = 5
     for _ in range(count):
-        sink.send(item(b"x" * (WRITE_BUFFER_BYTES // 3)))
+        sink.send(make_item(b"x" * (WRITE_BUFFER_BYTES // 3)))
     held = asyncio.ensure_future(sink.drain())
     await asyncio.sleep(0)
     assert not held.done()
-    sink.send(item(b"dropped", notice=True))
+    sink.send(make_item(b"dropped", notice=True))
     lines = await read_lines(source, count)
     assert all(len(line) == WRITE_BUFFER_BYTES // 3 + 1 for line in lines)
     await asyncio.wait_for(held, BOUND)
-    sink.send(item(b"kept", notice=True))
+    sink.send(make_item(b"kept", notice=True))
     assert await read_lines(source, 1) == [b"kept\n"]
     await asyncio.wait_for(sink.finish(), BOUND)
     os.close(source)
@@ -127,9 +127,9 @@ async def test_a_reader_that_hangs_up_breaks_the_sink_quietly(size: int) -> None
     source, sink = os.pipe()
     sink = DescriptorSink(sink)
     os.close(source)
-    sink.send(item(b"x" * size))
+    sink.send(make_item(b"x" * size))
     await asyncio.wait_for(sink.broken.wait(), BOUND)
-    sink.send(item(b"ignored"))
+    sink.send(make_item(b"ignored"))
     await asyncio.wait_for(sink.drain(), BOUND)
     await asyncio.wait_for(sink.finish(), BOUND)
 
@@ -140,7 +140,7 @@ async def test_the_end_does_not_wait_forever_for_a_reader(
     monkeypatch.setattr("vaultbridge.protocols.mcp.stdio.FINISH_SECONDS", 0.05)
     source, sink = os.pipe()
     sink = DescriptorSink(sink)
-    sink.send(item(b"x" * WRITE_BUFFER_BYTES))
+    sink.send(make_item(b"x" * WRITE_BUFFER_BYTES))
     await asyncio.wait_for(sink.finish(), BOUND)
     assert "does not read" in caplog.text
     os.close(source)

@@ -17,9 +17,9 @@ from support.wire import (
     HANDSHAKE,
     MODERN,
     Wire,
-    fixture_server,
-    fixture_wire,
-    modern_meta,
+    make_fixture_server,
+    make_meta,
+    open_fixture_wire,
 )
 from vaultbridge.errors import VaultNotFound
 from vaultbridge.protocols.mcp.dialect import mcp_dialect
@@ -27,8 +27,8 @@ from vaultbridge.protocols.mcp.provider import EmptyProvider, Offer
 from vaultbridge.protocols.mcp.server import McpServer
 
 
-def new_wire(version: str, **options: Any) -> Wire:
-    server, _ = fixture_server(**options)
+def make_wire(version: str, **options: Any) -> Wire:
+    server, _ = make_fixture_server(**options)
     return Wire(mcp_dialect(server, honours_exit=True), version=version)
 
 
@@ -37,7 +37,7 @@ def new_wire(version: str, **options: Any) -> Wire:
 
 @pytest.mark.parametrize("version", HANDSHAKE)
 async def test_initialize_agrees_to_the_version_and_says_what_there_is(version: str) -> None:
-    wire = new_wire(version)
+    wire = make_wire(version)
     result = await wire.initialize()
     assert result["protocolVersion"] == version
     assert result["instructions"] == OFFER.instructions
@@ -65,13 +65,13 @@ async def test_the_default_name_and_the_shape_of_seed_004() -> None:
 
 @pytest.mark.parametrize("version", ["2026-07-28", "2099-01-01", "nonsense"])
 async def test_an_unknown_version_is_answered_with_the_newest_handshake(version: str) -> None:
-    wire = new_wire("2025-11-25")
+    wire = make_wire("2025-11-25")
     result = await wire.result("initialize", {"protocolVersion": version, "capabilities": {}})
     assert result["protocolVersion"] == "2025-11-25"
 
 
 async def test_initialize_without_a_version_names_what_is_missing() -> None:
-    error = await new_wire("2025-11-25").error("initialize", {"capabilities": {}})
+    error = await make_wire("2025-11-25").error("initialize", {"capabilities": {}})
     assert error["code"] == -32602
     assert "protocolVersion" in error["message"]
 
@@ -81,27 +81,27 @@ async def test_initialize_without_a_version_names_what_is_missing() -> None:
 )
 async def test_calls_before_initialize_are_refused(method: str) -> None:
     """Seed 004: "Initialize handshake before tool calls"."""
-    error = await new_wire("2024-11-05").error(method)
+    error = await make_wire("2024-11-05").error(method)
     assert error["code"] == -32600
     assert "initialize first" in error["message"]
 
 
 async def test_ping_is_answered_before_and_after_initialize() -> None:
-    wire = new_wire("2025-11-25")
+    wire = make_wire("2025-11-25")
     assert await wire.result("ping") == {}
     await wire.initialize()
     assert await wire.result("ping") == {}
 
 
 async def test_a_second_initialize_is_refused() -> None:
-    wire = await fixture_wire("2025-11-25")
+    wire = await open_fixture_wire("2025-11-25")
     error = await wire.error("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})
     assert error["code"] == -32600
 
 
 @pytest.mark.parametrize("name", ["notifications/initialized", "initialized"])
 async def test_both_names_of_initialized_are_accepted_and_neither_is_answered(name: str) -> None:
-    wire = new_wire("2024-11-05")
+    wire = make_wire("2024-11-05")
     await wire.result("initialize", {"protocolVersion": "2024-11-05", "capabilities": {}})
     await wire.notify(name)
     await wire.notify(name)
@@ -111,13 +111,13 @@ async def test_both_names_of_initialized_are_accepted_and_neither_is_answered(na
 
 async def test_requests_are_served_without_an_initialized_notification() -> None:
     """Seed 004 knows none."""
-    wire = new_wire("2024-11-05")
+    wire = make_wire("2024-11-05")
     await wire.result("initialize", {"protocolVersion": "2024-11-05", "capabilities": {}})
     assert (await wire.result("tools/list"))["tools"]
 
 
 async def test_requests_written_right_behind_initialize_are_served() -> None:
-    wire = new_wire("2024-11-05")
+    wire = make_wire("2024-11-05")
     first = await wire.start("initialize", {"protocolVersion": "2024-11-05", "capabilities": {}})
     second = await wire.start("tools/list")
     assert "result" in await wire.until(lambda message: message["id"] == first)
@@ -125,10 +125,10 @@ async def test_requests_written_right_behind_initialize_are_served() -> None:
 
 
 async def test_exit_ends_the_connection_where_it_is_honoured_and_not_elsewhere() -> None:
-    wire = await fixture_wire("2024-11-05")
+    wire = await open_fixture_wire("2024-11-05")
     await wire.notify("exit")
     assert wire.connection.ending.is_set()
-    server, _ = fixture_server()
+    server, _ = make_fixture_server()
     other = Wire(mcp_dialect(server), version="2024-11-05")
     await other.initialize()
     await other.notify("exit")
@@ -138,7 +138,7 @@ async def test_exit_ends_the_connection_where_it_is_honoured_and_not_elsewhere()
 async def test_a_batch_is_answered_in_2025_03_26_and_refused_in_every_other_version() -> None:
     batch = [{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in (10, 11)]
     for version in HANDSHAKE:
-        wire = await fixture_wire(version)
+        wire = await open_fixture_wire(version)
         await wire.post(batch)
         await wire.settle()
         (answer,) = wire.messages
@@ -153,7 +153,7 @@ async def test_a_batch_is_answered_in_2025_03_26_and_refused_in_every_other_vers
 
 @pytest.mark.parametrize("version", EVERY_VERSION)
 async def test_tools_are_listed_with_the_members_their_version_has(version: str) -> None:
-    wire = await fixture_wire(version)
+    wire = await open_fixture_wire(version)
     tools = {tool["name"]: tool for tool in (await wire.result("tools/list"))["tools"]}
     assert next(iter(tools)) == "test_simple_text"
     rich = tools["test_structured"]
@@ -166,7 +166,7 @@ async def test_tools_are_listed_with_the_members_their_version_has(version: str)
 
 @pytest.mark.parametrize("version", EVERY_VERSION)
 async def test_lists_come_in_pages_by_cursor(version: str) -> None:
-    wire = await fixture_wire(version)
+    wire = await open_fixture_wire(version)
     first = await wire.result("resources/list")
     second = await wire.result("resources/list", {"cursor": first["nextCursor"]})
     assert [item["uri"] for item in first["resources"] + second["resources"]] == [
@@ -180,14 +180,14 @@ async def test_lists_come_in_pages_by_cursor(version: str) -> None:
 @pytest.mark.parametrize("method", ["resources/list", "tools/list"])
 async def test_a_cursor_we_never_gave_is_invalid_params(method: str) -> None:
     """Pagination, Error Handling: "Invalid cursors SHOULD result in an error with code -32602"."""
-    error = await (await fixture_wire("2025-11-25")).error(method, {"cursor": "made-up"})
+    error = await (await open_fixture_wire("2025-11-25")).error(method, {"cursor": "made-up"})
     assert error["code"] == -32602
     assert "cursor" in error["message"]
 
 
 @pytest.mark.parametrize("version", EVERY_VERSION)
 async def test_templates_and_prompts_are_listed(version: str) -> None:
-    wire = await fixture_wire(version)
+    wire = await open_fixture_wire(version)
     templates = (await wire.result("resources/templates/list"))["resourceTemplates"]
     assert templates[0]["uriTemplate"] == "test://template/{id}/data"
     prompts = (await wire.result("prompts/list"))["prompts"]
@@ -195,7 +195,7 @@ async def test_templates_and_prompts_are_listed(version: str) -> None:
 
 
 async def test_methods_that_are_not_offered_do_not_exist() -> None:
-    wire = new_wire("2025-11-25", offer=Offer(tools=False, logging=False))
+    wire = make_wire("2025-11-25", offer=Offer(tools=False, logging=False))
     result = await wire.initialize()
     assert result["capabilities"] == {}
     for method in ("tools/list", "resources/list", "prompts/list", "completion/complete", "logging/setLevel"):
@@ -207,7 +207,7 @@ async def test_methods_that_are_not_offered_do_not_exist() -> None:
 
 @pytest.mark.parametrize("version", EVERY_VERSION)
 async def test_a_tool_answers_text(version: str) -> None:
-    wire = await fixture_wire(version)
+    wire = await open_fixture_wire(version)
     result = await wire.result("tools/call", {"name": "test_simple_text", "arguments": {}})
     assert result["content"] == [{"type": "text", "text": "This is a simple text response for testing."}]
     assert "isError" not in result
@@ -215,7 +215,7 @@ async def test_a_tool_answers_text(version: str) -> None:
 
 @pytest.mark.parametrize("version", EVERY_VERSION)
 async def test_every_kind_of_content_arrives_in_every_version(version: str) -> None:
-    wire = await fixture_wire(version)
+    wire = await open_fixture_wire(version)
     kinds = {}
     for tool in ("test_image_content", "test_audio_content", "test_embedded_resource", "test_resource_link"):
         (block,) = (await wire.result("tools/call", {"name": tool}))["content"]
@@ -228,7 +228,7 @@ async def test_every_kind_of_content_arrives_in_every_version(version: str) -> N
 
 @pytest.mark.parametrize("version", EVERY_VERSION)
 async def test_structured_content_comes_where_the_version_has_it(version: str) -> None:
-    wire = await fixture_wire(version)
+    wire = await open_fixture_wire(version)
     result = await wire.result("tools/call", {"name": "test_structured", "arguments": {"n": 3}})
     assert result.get("structuredContent") == ({"n": 3} if version >= "2025-06-18" else None)
     assert result["content"][0]["text"] == '{"n":3}'
@@ -236,7 +236,7 @@ async def test_structured_content_comes_where_the_version_has_it(version: str) -
 
 @pytest.mark.parametrize("version", EVERY_VERSION)
 async def test_an_unknown_tool_is_invalid_params(version: str) -> None:
-    error = await (await fixture_wire(version)).error("tools/call", {"name": "no_such", "arguments": {}})
+    error = await (await open_fixture_wire(version)).error("tools/call", {"name": "no_such", "arguments": {}})
     assert error["code"] == -32602
     assert error["message"] == "Unknown tool: no_such"
 
@@ -245,14 +245,14 @@ async def test_an_unknown_tool_is_invalid_params(version: str) -> None:
     "name", ["Test_Echo", "test-echo", "testEcho", "mcp__notes__test_echo", "echo", "test_ecko"]
 )
 async def test_the_error_for_an_unknown_tool_suggests_the_closest_name(name: str) -> None:
-    error = await (await fixture_wire("2025-11-25")).error("tools/call", {"name": name, "arguments": {}})
+    error = await (await open_fixture_wire("2025-11-25")).error("tools/call", {"name": name, "arguments": {}})
     assert error["code"] == -32602
     assert error["message"] == f"Unknown tool: {name}. Did you mean test_echo?"
 
 
 async def test_an_empty_array_is_an_empty_object_and_null_is_no_argument() -> None:
     """As languages with one kind of container, and forms with an empty field, write them."""
-    wire = await fixture_wire("2025-11-25")
+    wire = await open_fixture_wire("2025-11-25")
     assert await wire.result("tools/call", {"name": "test_simple_text", "arguments": []})
     for nothing in ([], {"left_out": None}):
         assert await wire.result("prompts/get", {"name": "test_simple_prompt", "arguments": nothing})
@@ -263,7 +263,7 @@ async def test_an_empty_array_is_an_empty_object_and_null_is_no_argument() -> No
     [({}, "name"), ({"name": 5}, "name"), ({"name": "test_echo", "arguments": [1]}, "arguments")],
 )
 async def test_wrong_parameters_are_named(params: dict[str, Any], argument: str) -> None:
-    error = await (await fixture_wire("2025-11-25")).error("tools/call", params)
+    error = await (await open_fixture_wire("2025-11-25")).error("tools/call", params)
     assert error["code"] == -32602
     assert argument in error["message"]
     assert error["data"]["argument"] == argument
@@ -271,7 +271,7 @@ async def test_wrong_parameters_are_named(params: dict[str, Any], argument: str)
 
 async def test_a_failed_tool_is_an_error_in_2024_11_05() -> None:
     """Seed 004, Response: Error."""
-    error = await (await fixture_wire("2024-11-05")).error("tools/call", {"name": "test_error_handling"})
+    error = await (await open_fixture_wire("2024-11-05")).error("tools/call", {"name": "test_error_handling"})
     assert error["code"] == -32000
     assert error["message"] == "This tool intentionally returns an error for testing"
     assert error["data"]["errorCode"] == "SERVER_ERROR"
@@ -279,7 +279,7 @@ async def test_a_failed_tool_is_an_error_in_2024_11_05() -> None:
 
 @pytest.mark.parametrize("version", EVERY_VERSION[1:])
 async def test_a_failed_tool_is_a_result_that_says_so_in_newer_versions(version: str) -> None:
-    result = await (await fixture_wire(version)).result("tools/call", {"name": "test_error_handling"})
+    result = await (await open_fixture_wire(version)).result("tools/call", {"name": "test_error_handling"})
     assert result["isError"] is True
     assert result["content"][0]["text"] == "This tool intentionally returns an error for testing"
     facts = result["structuredContent"] if version >= "2025-06-18" else result["_meta"]["vaultbridge/error"]
@@ -288,7 +288,7 @@ async def test_a_failed_tool_is_a_result_that_says_so_in_newer_versions(version:
 
 async def test_a_failed_tool_with_an_output_schema_keeps_structured_content_free() -> None:
     """Clients hold it to the schema even when the tool failed."""
-    result = await (await fixture_wire("2025-11-25")).result("tools/call", {"name": "test_structured"})
+    result = await (await open_fixture_wire("2025-11-25")).result("tools/call", {"name": "test_structured"})
     assert result["isError"] is True
     assert "structuredContent" not in result
     facts = result["_meta"]["vaultbridge/error"]
@@ -296,10 +296,12 @@ async def test_a_failed_tool_with_an_output_schema_keeps_structured_content_free
 
 
 async def test_a_bad_argument_is_reported_as_the_version_demands() -> None:
-    old = await (await fixture_wire("2024-11-05")).error("tools/call", {"name": "test_invalid_argument"})
+    old = await (await open_fixture_wire("2024-11-05")).error("tools/call", {"name": "test_invalid_argument"})
     assert old["code"] == -32602
     assert "count" in old["message"]
-    new = await (await fixture_wire("2025-11-25")).result("tools/call", {"name": "test_invalid_argument"})
+    new = await (await open_fixture_wire("2025-11-25")).result(
+        "tools/call", {"name": "test_invalid_argument"}
+    )
     assert new["isError"] is True
     assert new["structuredContent"]["argument"] == "count"
 
@@ -309,7 +311,7 @@ async def test_a_bad_argument_is_reported_as_the_version_demands() -> None:
     [("protocol", "2025-11-25", "error"), ("result", "2024-11-05", "result"), ("protocol", MODERN, "error")],
 )
 async def test_the_form_of_tool_errors_can_be_forced(forced: str, version: str, member: str) -> None:
-    wire = new_wire(version, tool_errors=forced)
+    wire = make_wire(version, tool_errors=forced)
     if version != MODERN:
         await wire.initialize()
     assert member in await wire.ask("tools/call", {"name": "test_error_handling"})
@@ -319,7 +321,7 @@ async def test_the_form_of_tool_errors_can_be_forced(forced: str, version: str, 
 async def test_a_crash_is_an_internal_error_that_leaks_nothing(
     version: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    error = await (await fixture_wire(version)).error("tools/call", {"name": "test_crash"})
+    error = await (await open_fixture_wire(version)).error("tools/call", {"name": "test_crash"})
     assert (error["code"], error["message"]) == (-32603, "Internal error")
     assert "secret" not in str(error)
     assert "a secret detail" in caplog.text
@@ -328,7 +330,7 @@ async def test_a_crash_is_an_internal_error_that_leaks_nothing(
 @pytest.mark.parametrize("version", EVERY_VERSION)
 async def test_a_call_beyond_its_time_limit_is_ended_and_reported(version: str) -> None:
     """Seed 004: -32006, "Operation exceeded 30s"; the bound is given here to be short."""
-    wire = await fixture_wire(version, call_seconds=0.05)
+    wire = await open_fixture_wire(version, call_seconds=0.05)
     answer = await wire.ask("tools/call", {"name": "test_wait"})
     if version == "2024-11-05":
         assert answer["error"]["code"] == -32006
@@ -339,7 +341,7 @@ async def test_a_call_beyond_its_time_limit_is_ended_and_reported(version: str) 
 
 
 async def test_a_cancelled_call_is_stopped_and_never_answered() -> None:
-    wire = await fixture_wire("2025-11-25")
+    wire = await open_fixture_wire("2025-11-25")
     id_ = await wire.start("tools/call", {"name": "test_wait"})
     await wire.settle()
     await wire.notify("notifications/cancelled", requestId=id_)
@@ -354,8 +356,8 @@ async def test_a_cancelled_call_is_stopped_and_never_answered() -> None:
 
 @pytest.mark.parametrize("version", EVERY_VERSION)
 async def test_progress_is_sent_to_clients_that_asked_for_it(version: str) -> None:
-    wire = await fixture_wire(version)
-    meta = modern_meta(progressToken="t") if version == MODERN else {"progressToken": "t"}
+    wire = await open_fixture_wire(version)
+    meta = make_meta(progressToken="t") if version == MODERN else {"progressToken": "t"}
     await wire.result("tools/call", {"name": "test_tool_with_progress", "_meta": meta})
     found = [
         message["params"] for message in wire.messages if message.get("method") == "notifications/progress"
@@ -373,7 +375,7 @@ async def test_progress_is_sent_to_clients_that_asked_for_it(version: str) -> No
 
 @pytest.mark.parametrize("version", HANDSHAKE)
 async def test_logs_follow_the_level_that_was_set(version: str) -> None:
-    wire = await fixture_wire(version)
+    wire = await open_fixture_wire(version)
     await wire.result("tools/call", {"name": "test_logging_tool"})
     assert len(wire.messages) == 3
     assert wire.messages[0]["params"] == {
@@ -393,14 +395,12 @@ async def test_logs_follow_the_level_that_was_set(version: str) -> None:
 async def test_a_stateless_request_gets_logs_only_if_it_asks() -> None:
     """2026-07-28, Logging: "MUST NOT emit notifications/message for a request that does not include this
     field"."""
-    wire = await fixture_wire(MODERN)
+    wire = await open_fixture_wire(MODERN)
     await wire.result("tools/call", {"name": "test_logging_tool"})
     assert wire.messages == []
-    await wire.result("tools/call", {"name": "test_logging_tool", "_meta": modern_meta(logLevel="debug")})
+    await wire.result("tools/call", {"name": "test_logging_tool", "_meta": make_meta(logLevel="debug")})
     assert len(wire.messages) == 3
-    wrong = await wire.error(
-        "tools/call", {"name": "test_logging_tool", "_meta": modern_meta(logLevel="loud")}
-    )
+    wrong = await wire.error("tools/call", {"name": "test_logging_tool", "_meta": make_meta(logLevel="loud")})
     assert wrong["code"] == -32602
 
 
@@ -409,7 +409,7 @@ async def test_a_stateless_request_gets_logs_only_if_it_asks() -> None:
 
 @pytest.mark.parametrize("version", EVERY_VERSION)
 async def test_resources_are_read_as_text_or_base64(version: str) -> None:
-    wire = await fixture_wire(version)
+    wire = await open_fixture_wire(version)
     (text,) = (await wire.result("resources/read", {"uri": "test://static-text"}))["contents"]
     assert text["text"] == "This is the content of the static text resource."
     (blob,) = (await wire.result("resources/read", {"uri": "test://static-binary"}))["contents"]
@@ -420,7 +420,7 @@ async def test_resources_are_read_as_text_or_base64(version: str) -> None:
 
 @pytest.mark.parametrize("version", EVERY_VERSION)
 async def test_an_unknown_resource_has_the_code_of_its_version(version: str) -> None:
-    error = await (await fixture_wire(version)).error("resources/read", {"uri": "test://none"})
+    error = await (await open_fixture_wire(version)).error("resources/read", {"uri": "test://none"})
     assert error["code"] == (-32602 if version == MODERN else -32002)
     assert error["data"]["errorCode"] == "FILE_NOT_FOUND"
     assert error["data"]["uri"] == "test://none"
@@ -428,7 +428,7 @@ async def test_an_unknown_resource_has_the_code_of_its_version(version: str) -> 
 
 @pytest.mark.parametrize("version", EVERY_VERSION)
 async def test_prompts_are_filled_in(version: str) -> None:
-    wire = await fixture_wire(version)
+    wire = await open_fixture_wire(version)
     params = {"name": "test_prompt_with_arguments", "arguments": {"arg1": "a", "arg2": "b"}}
     (message,) = (await wire.result("prompts/get", params))["messages"]
     assert message["content"]["text"] == "Prompt with arguments: arg1='a', arg2='b'"
@@ -446,12 +446,12 @@ async def test_prompts_are_filled_in(version: str) -> None:
 )
 async def test_a_prompt_that_cannot_be_filled_is_invalid_params(params: dict[str, Any]) -> None:
     """Prompts, Error Handling."""
-    assert (await (await fixture_wire("2025-11-25")).error("prompts/get", params))["code"] == -32602
+    assert (await (await open_fixture_wire("2025-11-25")).error("prompts/get", params))["code"] == -32602
 
 
 @pytest.mark.parametrize("version", EVERY_VERSION)
 async def test_completion_suggests(version: str) -> None:
-    wire = await fixture_wire(version)
+    wire = await open_fixture_wire(version)
     ref = {"type": "ref/prompt", "name": "test_prompt_with_arguments"}
     result = await wire.result(
         "completion/complete", {"ref": ref, "argument": {"name": "arg1", "value": "par"}}
@@ -478,7 +478,7 @@ async def test_completion_suggests(version: str) -> None:
     ],
 )
 async def test_a_wrong_completion_request_is_named(params: dict[str, Any], named: str) -> None:
-    error = await (await fixture_wire("2025-11-25")).error("completion/complete", params)
+    error = await (await open_fixture_wire("2025-11-25")).error("completion/complete", params)
     assert error["code"] == -32602
     assert named in error["message"]
 
@@ -490,7 +490,7 @@ async def test_more_than_a_hundred_completions_are_cut_and_it_is_said() -> None:
 
             return Completion(tuple(str(n) for n in range(150)), total=150)
 
-    wire = new_wire("2025-11-25", provider=Many())
+    wire = make_wire("2025-11-25", provider=Many())
     await wire.initialize()
     params = {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": ""}}
     completion = (await wire.result("completion/complete", params))["completion"]
@@ -501,7 +501,7 @@ async def test_more_than_a_hundred_completions_are_cut_and_it_is_said() -> None:
 
 
 async def test_discover_returns_versions_capabilities_and_identity() -> None:
-    wire = new_wire(MODERN)
+    wire = make_wire(MODERN)
     result = await wire.result("server/discover")
     assert result["supportedVersions"] == [MODERN]
     assert result["capabilities"]["tools"] == {"listChanged": True}
@@ -512,7 +512,7 @@ async def test_discover_returns_versions_capabilities_and_identity() -> None:
 
 
 async def test_every_stateless_result_carries_its_type_and_the_server() -> None:
-    wire = new_wire(MODERN)
+    wire = make_wire(MODERN)
     for method, params in (
         ("tools/list", {}),
         ("tools/call", {"name": "test_error_handling"}),
@@ -532,39 +532,39 @@ async def test_every_stateless_result_carries_its_type_and_the_server() -> None:
     "method", ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"]
 )
 async def test_what_2026_07_28_removed_is_not_found(method: str) -> None:
-    assert (await new_wire(MODERN).error(method, {"uri": "test://x"}))["code"] == -32601
+    assert (await make_wire(MODERN).error(method, {"uri": "test://x"}))["code"] == -32601
 
 
 @pytest.mark.parametrize("missing", ["protocolVersion", "clientCapabilities"])
 async def test_a_stateless_request_without_a_required_field_is_invalid_params(missing: str) -> None:
-    meta = modern_meta()
+    meta = make_meta()
     del meta[f"io.modelcontextprotocol/{missing}"]
-    error = await new_wire(MODERN).error("server/discover", {"_meta": meta})
+    error = await make_wire(MODERN).error("server/discover", {"_meta": meta})
     assert error["code"] == -32602
     assert missing in error["message"]
 
 
 async def test_discover_without_meta_is_invalid_params() -> None:
-    wire = new_wire("2025-11-25")
+    wire = make_wire("2025-11-25")
     assert (await wire.error("server/discover"))["code"] == -32602
 
 
 async def test_the_client_need_not_say_its_name() -> None:
-    meta = modern_meta()
+    meta = make_meta()
     del meta["io.modelcontextprotocol/clientInfo"]
-    assert await new_wire(MODERN).result("tools/list", {"_meta": meta})
+    assert await make_wire(MODERN).result("tools/list", {"_meta": meta})
 
 
 async def test_a_version_we_lack_is_refused_with_those_we_have() -> None:
-    meta = modern_meta() | {"io.modelcontextprotocol/protocolVersion": "2027-01-01"}
-    error = await new_wire(MODERN).error("tools/list", {"_meta": meta})
+    meta = make_meta() | {"io.modelcontextprotocol/protocolVersion": "2027-01-01"}
+    error = await make_wire(MODERN).error("tools/list", {"_meta": meta})
     assert error["code"] == -32022
     assert error["data"] == {"supported": [MODERN], "requested": "2027-01-01"}
 
 
 async def test_both_eras_are_served_on_one_connection() -> None:
     """Claude Code asks `server/discover` first; others go on with `initialize`."""
-    wire = new_wire(MODERN)
+    wire = make_wire(MODERN)
     assert await wire.result("server/discover")
     wire.version = "2025-06-18"
     await wire.initialize()
@@ -574,7 +574,7 @@ async def test_both_eras_are_served_on_one_connection() -> None:
 
 
 async def test_a_stateless_connection_refuses_the_handshake() -> None:
-    server, _ = fixture_server()
+    server, _ = make_fixture_server()
     wire = Wire(mcp_dialect(server, stateless=True), version="2025-11-25")
     assert (await wire.error("initialize", {"protocolVersion": "2025-11-25"}))["code"] == -32602
 
@@ -584,11 +584,11 @@ async def test_errors_outside_tools_avoid_the_reserved_codes() -> None:
         async def list_resources(self, cursor: str) -> Any:
             raise VaultNotFound("No vault.")
 
-    wire = new_wire(MODERN, provider=Broken())
+    wire = make_wire(MODERN, provider=Broken())
     error = await wire.error("resources/list")
     assert error["code"] == -32602
     assert error["data"]["errorCode"] == "VAULT_NOT_FOUND"
-    old = new_wire("2025-11-25", provider=Broken())
+    old = make_wire("2025-11-25", provider=Broken())
     await old.initialize()
     assert (await old.error("resources/list"))["code"] == -32002
 
@@ -636,7 +636,7 @@ async def test_a_provider_that_cannot_be_created_is_reported_and_tried_again() -
 
 
 async def test_closing_the_server_closes_the_provider() -> None:
-    server, fixture = fixture_server()
+    server, fixture = make_fixture_server()
     await server.close()
     assert not fixture.closed, "it was never made"
     await server.provider()

@@ -11,9 +11,9 @@ import pytest
 from aiohttp import web
 
 from conformance.fixture import make_text
-from support.http import HttpClient, events, http_server
+from support.http import HttpClient, http_server, read_events
 from support.waiting import BOUND
-from support.wire import MODERN, modern_meta
+from support.wire import MODERN, make_meta
 from vaultbridge.protocols.mcp.http import reply as mcp_http_reply
 from vaultbridge.protocols.mcp.http import sessions as mcp_http_sessions
 from vaultbridge.protocols.mcp.http import stateless as mcp_http_stateless
@@ -23,7 +23,7 @@ SESSIONS = ["2025-03-26", "2025-06-18", "2025-11-25"]
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
 
-async def body(response: Any) -> Any:
+async def read_body(response: Any) -> Any:
     return msgspec.json.decode(await response.read())
 
 
@@ -55,7 +55,7 @@ async def test_the_host_and_origin_headers_decide_who_may_connect(
     ):
         assert response.status == status
         if status != 200:
-            answer = await body(response)
+            answer = await read_body(response)
             assert answer["id"] is None
             assert answer["error"]["code"] == -32600
 
@@ -83,7 +83,7 @@ async def test_an_allowed_page_may_read_answers_and_gets_its_preflight() -> None
 async def test_a_body_that_is_no_message_is_400_with_its_error(data: bytes, code: int) -> None:
     async with http_server() as client, client.post(data) as response:
         assert response.status == 400
-        assert (await body(response))["error"]["code"] == code
+        assert (await read_body(response))["error"]["code"] == code
 
 
 @pytest.mark.parametrize("data", [b'{"jsonrpc":"2.0","id":1,"error":5}', b'{"id":1,"result":{}}'])
@@ -91,7 +91,7 @@ async def test_the_error_about_an_unreadable_answer_has_no_id(data: bytes) -> No
     """Its id belongs to a request of the server, not to one of the client."""
     async with http_server() as client, client.post(data) as response:
         assert response.status == 400
-        assert (await body(response))["id"] is None
+        assert (await read_body(response))["id"] is None
 
 
 async def test_a_body_beyond_the_bound_is_413_also_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +99,7 @@ async def test_a_body_beyond_the_bound_is_413_also_in_chunks(monkeypatch: pytest
     async with http_server() as client:
         async with client.post(b"x" * 1001) as response:
             assert response.status == 413
-            assert (await body(response))["id"] is None
+            assert (await read_body(response))["id"] is None
 
         async def chunks() -> Any:
             for _ in range(11):
@@ -152,7 +152,7 @@ async def test_authorize_decides_after_the_door_and_its_principal_owns_the_sessi
         async with client.start("initialize", {"protocolVersion": "2025-11-25"}) as response:
             assert response.status == 401
             assert response.headers["WWW-Authenticate"] == "Bearer"
-            assert (await body(response))["error"]["code"] == -32600
+            assert (await read_body(response))["error"]["code"] == -32600
         async with client.start(
             "initialize", {"protocolVersion": "2025-11-25"}, Authorization="a"
         ) as response:
@@ -183,7 +183,7 @@ async def test_a_request_without_a_session_is_400_and_of_an_unknown_one_404() ->
     async with http_server() as client:
         async with client.post(PING) as response:
             assert response.status == 400
-            assert "Mcp-Session-Id" in (await body(response))["error"]["message"]
+            assert "Mcp-Session-Id" in (await read_body(response))["error"]["message"]
         async with client.post(PING, Mcp_Session_Id="made-up") as response:
             assert response.status == 404
         async with client.http.get(f"{client.url}/mcp", headers=client.headers()) as response:
@@ -197,7 +197,7 @@ async def test_an_unknown_version_header_is_400() -> None:
         await client.initialize("2025-11-25")
         async with client.post(PING, MCP_Protocol_Version="1999-01-01") as response:
             assert response.status == 400
-            assert (await body(response))["error"]["data"]["requested"] == "1999-01-01"
+            assert (await read_body(response))["error"]["data"]["requested"] == "1999-01-01"
 
 
 async def test_a_lone_answer_is_json_and_an_answer_with_notifications_is_a_stream() -> None:
@@ -209,7 +209,7 @@ async def test_a_lone_answer_is_json_and_an_answer_with_notifications_is_a_strea
         async with client.start("tools/call", params) as response:
             assert response.content_type == "text/event-stream"
             assert response.headers["X-Accel-Buffering"] == "no"
-            found = [event async for event in events(response)]
+            found = [event async for event in read_events(response)]
         assert found[0].data == "", "the first event only brings an id to come back with"
         assert found[0].retry
         assert [event.message.get("method", "answer") for event in found[1:]] == [
@@ -223,7 +223,7 @@ async def test_older_clients_get_no_event_without_data() -> None:
         await client.initialize("2025-03-26")
         params = {"name": "test_tool_with_progress", "_meta": {"progressToken": 1}}
         async with client.start("tools/call", params) as response:
-            assert all([event.data async for event in events(response)])
+            assert all([event.data async for event in read_events(response)])
 
 
 async def test_batches_are_answered_together_in_2025_03_26_and_refused_later() -> None:
@@ -231,7 +231,7 @@ async def test_batches_are_answered_together_in_2025_03_26_and_refused_later() -
     async with http_server() as client:
         await client.initialize("2025-03-26")
         async with client.post(batch) as response:
-            assert {answer["id"] for answer in await body(response)} == {1, "two"}
+            assert {answer["id"] for answer in await read_body(response)} == {1, "two"}
         async with client.post([{"jsonrpc": "2.0", "method": "n"}]) as response:
             assert response.status == 202
         async with client.post([1, 2]) as response:
@@ -240,7 +240,7 @@ async def test_batches_are_answered_together_in_2025_03_26_and_refused_later() -
         await client.initialize("2025-11-25")
         async with client.post(batch) as response:
             assert response.status == 400
-            assert (await body(response))["error"]["code"] == -32600
+            assert (await read_body(response))["error"]["code"] == -32600
 
 
 async def test_a_batch_is_answered_although_its_first_member_was_done_before_the_others() -> None:
@@ -248,16 +248,16 @@ async def test_a_batch_is_answered_although_its_first_member_was_done_before_the
         await client.initialize("2025-03-26", {"sampling": {}})
         again = {"jsonrpc": "2.0", "id": "again", "method": "initialize", "params": {}}
         async with client.post([again, PING]) as response:
-            assert {answer["id"] for answer in await body(response)} == {"again", 1}
+            assert {answer["id"] for answer in await read_body(response)} == {"again", 1}
         ask = {"name": "test_sampling", "arguments": {"prompt": "?"}}
         asking = {"jsonrpc": "2.0", "id": "ask", "method": "tools/call", "params": ask}
         async with client.post([PING, asking]) as response:
-            stream = events(response)
+            stream = read_events(response)
             question = (await anext(stream)).message
             assert question["method"] == "sampling/createMessage"
             # Another message in between, while the ping of the batch is done and the call is not.
             async with client.post({**PING, "id": "between"}) as other:
-                assert (await body(other))["id"] == "between"
+                assert (await read_body(other))["id"] == "between"
             sampled = {"role": "assistant", "content": {"type": "text", "text": "yes"}, "model": "m"}
             async with client.post({"jsonrpc": "2.0", "id": question["id"], "result": sampled}) as accepted:
                 assert accepted.status == 202
@@ -270,7 +270,7 @@ async def test_the_stream_of_a_batch_ends_when_all_its_requests_are_cancelled() 
         ask = {"name": "test_sampling", "arguments": {"prompt": "?"}}
         calls = [{"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": ask} for id_ in "ab"]
         async with client.post(calls) as response:
-            stream = events(response)
+            stream = read_events(response)
             assert [(await anext(stream)).message["method"] for _ in calls] == 2 * ["sampling/createMessage"]
             for id_ in "ab":
                 cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id_}}
@@ -286,7 +286,7 @@ async def test_questions_come_on_the_stream_of_their_call_and_answers_by_post() 
         async with client.start(
             "tools/call", {"name": "test_elicitation", "arguments": {"message": "?"}}
         ) as response:
-            stream = events(response)
+            stream = read_events(response)
             await anext(stream)
             question = (await anext(stream)).message
             assert question["method"] == "elicitation/create"
@@ -305,7 +305,7 @@ async def test_messages_that_answer_no_request_come_on_the_get_stream_only() -> 
         # The message waited for the stream to be opened.
         async with client.http.get(f"{client.url}/mcp", headers=client.headers()) as response:
             assert response.content_type == "text/event-stream"
-            stream = events(response)
+            stream = read_events(response)
             assert (await anext(stream)).message["method"] == "notifications/tools/list_changed"
             await client.ask("resources/subscribe", {"uri": "test://watched-resource"})
             await client.ask("tools/call", {"name": "test_trigger_resource_update"})
@@ -321,9 +321,9 @@ async def test_a_second_get_takes_the_place_of_the_first() -> None:
             client.http.get(url, headers=headers) as first,
             client.http.get(url, headers=headers) as second,
         ):
-            assert [event async for event in events(first)] == []
+            assert [event async for event in read_events(first)] == []
             await client.ask("tools/call", {"name": "test_trigger_tool_change"})
-            assert (await anext(events(second))).message["method"] == "notifications/tools/list_changed"
+            assert (await anext(read_events(second))).message["method"] == "notifications/tools/list_changed"
 
 
 async def test_a_lost_stream_is_read_on_from_the_last_event() -> None:
@@ -332,7 +332,7 @@ async def test_a_lost_stream_is_read_on_from_the_last_event() -> None:
         async with client.start(
             "tools/call", {"name": "test_elicitation", "arguments": {"message": "?"}}
         ) as response:
-            stream = events(response)
+            stream = read_events(response)
             last = (await anext(stream)).id
             question = (await anext(stream)).message
         # The connection is lost; the call goes on.
@@ -342,7 +342,7 @@ async def test_a_lost_stream_is_read_on_from_the_last_event() -> None:
             assert response.status == 202
         headers = client.headers(Last_Event_ID=last)
         async with client.http.get(f"{client.url}/mcp", headers=headers) as response:
-            found = [event.message async for event in events(response)]
+            found = [event.message async for event in read_events(response)]
         assert found[0]["method"] == "elicitation/create"
         assert "action=cancel" in found[1]["result"]["content"][0]["text"]
 
@@ -365,7 +365,9 @@ async def test_an_event_from_nowhere_does_not_silence_the_stream() -> None:
             assert response.status == 404
         async with asyncio.timeout(BOUND), client.http.get(url, headers=client.headers()) as response:
             await client.ask("tools/call", {"name": "test_trigger_tool_change"})
-            assert (await anext(events(response))).message["method"] == "notifications/tools/list_changed"
+            assert (await anext(read_events(response))).message[
+                "method"
+            ] == "notifications/tools/list_changed"
 
 
 async def test_long_work_can_release_its_connection() -> None:
@@ -381,11 +383,11 @@ async def test_long_work_can_release_its_connection() -> None:
         info, _ = client.fixture.tools["test_reconnection"]
         client.fixture.tools["test_reconnection"] = (info, long_work)
         async with client.start("tools/call", {"name": "test_reconnection"}) as response:
-            (primed,) = [event async for event in events(response)]
+            (primed,) = [event async for event in read_events(response)]
         let_go.set()
         headers = client.headers(Last_Event_ID=primed.id)
         async with client.http.get(f"{client.url}/mcp", headers=headers) as response:
-            (answer,) = [event.message async for event in events(response)]
+            (answer,) = [event.message async for event in read_events(response)]
         assert "completed" in answer["result"]["content"][0]["text"]
 
 
@@ -395,7 +397,7 @@ async def test_a_cancelled_request_ends_its_stream_without_an_answer() -> None:
 
         async def call() -> list[Any]:
             async with client.start("tools/call", {"name": "test_wait"}) as response:
-                return [event.data async for event in events(response) if event.data]
+                return [event.data async for event in read_events(response) if event.data]
 
         waiting = asyncio.ensure_future(call())
         cancel = {
@@ -416,7 +418,7 @@ async def test_an_id_in_flight_is_refused_and_the_first_keeps_its_answer() -> No
         await client.initialize("2025-11-25", {"elicitation": {}})
         params = {"name": "test_elicitation", "arguments": {"message": "?"}}
         async with client.start("tools/call", params) as response:
-            stream = events(response)
+            stream = read_events(response)
             await anext(stream)
             question = (await anext(stream)).message
             async with client.post({**PING, "id": client.last_id}) as second:
@@ -485,7 +487,7 @@ async def test_an_initialize_that_fails_opens_no_session(monkeypatch: pytest.Mon
                 assert response.status == 200
         for _ in range(2):
             async with other.start("initialize", {"protocolVersion": 5}) as response:
-                assert (await body(response))["error"]["code"] == -32602
+                assert (await read_body(response))["error"]["code"] == -32602
                 assert "Mcp-Session-Id" not in response.headers
         await other.initialize("2025-11-25")
 
@@ -505,24 +507,24 @@ async def test_a_forgotten_session_ends() -> None:
 # 2026-07-28.
 
 
-async def stateless(client: HttpClient) -> HttpClient:
+async def make_stateless(client: HttpClient) -> HttpClient:
     client.version = MODERN
     return client
 
 
 async def test_a_stateless_request_needs_no_session_and_gets_none() -> None:
     async with http_server() as client:
-        await stateless(client)
+        await make_stateless(client)
         async with client.start("tools/call", {"name": "test_simple_text"}) as response:
             assert response.status == 200
             assert "Mcp-Session-Id" not in response.headers
-            assert (await body(response))["result"]["resultType"] == "complete"
+            assert (await read_body(response))["result"]["resultType"] == "complete"
         assert (await client.ask("server/discover"))["result"]["supportedVersions"] == [MODERN]
 
 
 async def test_the_status_of_an_error_is_that_of_its_code() -> None:
     async with http_server() as client:
-        await stateless(client)
+        await make_stateless(client)
         for method, params, status, code in (
             ("no/such", {}, 404, -32601),
             ("initialize", {}, 404, -32601),
@@ -532,13 +534,15 @@ async def test_the_status_of_an_error_is_that_of_its_code() -> None:
             ("resources/read", {"uri": "test://none"}, 400, -32602),
         ):
             async with client.start(method, params) as response:
-                assert (response.status, (await body(response))["error"]["code"]) == (status, code), method
+                assert (response.status, (await read_body(response))["error"]["code"]) == (status, code), (
+                    method
+                )
 
 
 async def test_the_envelope_is_checked_before_anything_runs() -> None:
     async with http_server() as client:
-        await stateless(client)
-        wrong = modern_meta() | {"io.modelcontextprotocol/protocolVersion": "2099-01-01"}
+        await make_stateless(client)
+        wrong = make_meta() | {"io.modelcontextprotocol/protocolVersion": "2099-01-01"}
         for params, headers, code in (
             ({"_meta": {}}, {}, -32602),
             ({"_meta": 5}, {}, -32602),
@@ -549,19 +553,19 @@ async def test_the_envelope_is_checked_before_anything_runs() -> None:
             ({}, {"Mcp_Method": "tools/list"}, -32020),
         ):
             async with client.start("server/discover", params, **headers) as response:
-                answer = await body(response)
+                answer = await read_body(response)
                 assert (response.status, answer["error"]["code"]) == (400, code), (params, headers)
                 assert answer["id"] == client.last_id
 
 
 async def test_marked_arguments_are_checked_against_their_headers() -> None:
     async with http_server() as client:
-        await stateless(client)
+        await make_stateless(client)
         params = {"name": "test_x_mcp_header", "arguments": {"region": "eu"}}
         async with client.start("tools/call", params, Mcp_Param_Region="eu") as response:
             assert response.status == 200
         async with client.start("tools/call", params) as response:
-            assert (response.status, (await body(response))["error"]["code"]) == (400, -32020)
+            assert (response.status, (await read_body(response))["error"]["code"]) == (400, -32020)
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
@@ -575,7 +579,7 @@ async def test_a_stateless_client_may_only_post(method: str) -> None:
 
 async def test_stateless_notifications_are_accepted_and_answers_and_batches_refused() -> None:
     async with http_server() as client:
-        await stateless(client)
+        await make_stateless(client)
         for message, status in (
             ({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}, 202),
             ({"jsonrpc": "2.0", "id": 1, "result": {}}, 400),
@@ -587,12 +591,12 @@ async def test_stateless_notifications_are_accepted_and_answers_and_batches_refu
 
 async def test_a_listening_stream_acknowledges_notifies_and_ends_with_the_server() -> None:
     async with http_server() as client:
-        await stateless(client)
+        await make_stateless(client)
         filters = {"notifications": {"toolsListChanged": True}}
         async with client.start("subscriptions/listen", filters) as response:
             assert response.content_type == "text/event-stream"
             id_ = client.last_id
-            stream = events(response)
+            stream = read_events(response)
             first = await anext(stream)
             assert first.message["method"] == "notifications/subscriptions/acknowledged"
             assert first.id == "", "nothing can be resumed"
@@ -611,12 +615,12 @@ async def test_a_listening_stream_acknowledges_notifies_and_ends_with_the_server
 async def test_exchanges_at_once_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp_http_stateless, "MAX_OPEN", 1)
     async with http_server() as client:
-        await stateless(client)
+        await make_stateless(client)
         async with client.start("subscriptions/listen", {"notifications": {}}) as response:
-            await anext(events(response))
+            await anext(read_events(response))
             async with client.start("tools/list") as refused:
                 assert refused.status == 503
-                assert (await body(refused))["error"]["code"] == -32600
+                assert (await read_body(refused))["error"]["code"] == -32600
             monkeypatch.setattr(mcp_http_stateless, "MAX_OPEN", 2)
             assert "result" in await client.ask("tools/list")
 
@@ -624,7 +628,7 @@ async def test_exchanges_at_once_are_bounded(monkeypatch: pytest.MonkeyPatch) ->
 async def test_a_client_that_hangs_up_has_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp_http_reply, "DISCONNECT_CHECK_SECONDS", 0.01)
     async with http_server() as client:
-        await stateless(client)
+        await make_stateless(client)
         stopped = asyncio.Event()
 
         async def wait(arguments: Any, context: Any) -> Any:
@@ -636,9 +640,9 @@ async def test_a_client_that_hangs_up_has_cancelled(monkeypatch: pytest.MonkeyPa
 
         info, _ = client.fixture.tools["test_wait"]
         client.fixture.tools["test_wait"] = (info, wait)
-        params = {"name": "test_wait", "_meta": modern_meta(logLevel="debug")}
+        params = {"name": "test_wait", "_meta": make_meta(logLevel="debug")}
         async with client.start("tools/call", params) as response:
-            assert (await anext(events(response))).message["method"] == "notifications/message"
+            assert (await anext(read_events(response))).message["method"] == "notifications/message"
         await asyncio.wait_for(stopped.wait(), BOUND)
 
 
@@ -646,7 +650,7 @@ async def test_silence_is_filled_with_comments(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(mcp_http_reply, "DISCONNECT_CHECK_SECONDS", 0.01)
     monkeypatch.setattr(mcp_http_reply, "KEEPALIVE_SECONDS", 0.02)
     async with http_server() as client:
-        await stateless(client)
+        await make_stateless(client)
         async with (
             asyncio.timeout(BOUND),
             client.start("subscriptions/listen", {"notifications": {}}) as response,
@@ -658,7 +662,7 @@ async def test_silence_is_filled_with_comments(monkeypatch: pytest.MonkeyPatch) 
 async def test_both_eras_share_one_endpoint() -> None:
     async with http_server() as client:
         await client.initialize("2025-11-25")
-        modern = await stateless(HttpClient(client.url, client.http, client.fixture))
+        modern = await make_stateless(HttpClient(client.url, client.http, client.fixture))
         assert (await modern.ask("tools/list"))["result"]["resultType"] == "complete"
         assert "resultType" not in (await client.ask("tools/list"))["result"]
 
@@ -675,7 +679,7 @@ async def test_two_hundred_callers_at_once_all_get_their_answer() -> None:
                 "params": {"name": "test_echo", "arguments": {"n": n}},
             }
             async with client.post(message) as response:
-                answer = await body(response)
+                answer = await read_body(response)
             return bool(answer["id"] == f"c{n}" and str(n) in answer["result"]["content"][0]["text"])
 
         assert all(await asyncio.gather(*(call(n) for n in range(200))))
@@ -688,7 +692,7 @@ async def test_the_old_transport_from_endpoint_to_answer() -> None:
     async with http_server() as client:
         url = f"{client.url}/sse"
         async with client.http.get(url, headers={"Accept": "text/event-stream"}) as response:
-            stream = events(response)
+            stream = read_events(response)
             endpoint = await anext(stream)
             assert endpoint.name == "endpoint"
             assert endpoint.data.startswith("/messages?session_id=")
@@ -726,7 +730,7 @@ async def test_behind_a_proxy_that_takes_a_path_away_the_old_transport_names_it(
     async with http_server() as client:
         headers = {"Accept": "text/event-stream", "X-Forwarded-Prefix": prefix}
         async with client.http.get(f"{client.url}/sse", headers=headers) as response:
-            assert (await anext(events(response))).data.startswith(seen)
+            assert (await anext(read_events(response))).data.startswith(seen)
 
 
 async def test_the_old_transport_refuses_unknown_sessions_and_foreign_pages() -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support.wire import EVERY_VERSION, HANDSHAKE, MODERN, Wire, fixture_wire, modern_meta
+from support.wire import EVERY_VERSION, HANDSHAKE, MODERN, Wire, make_meta, open_fixture_wire
 
 CODES = {-32700, -32600, -32601, -32602, -32021, -32022, *range(-32006, -31999)}
 """Every error that a client may get here. -32603 would be a bug of ours."""
@@ -70,8 +70,8 @@ values = st.recursive(
     max_leaves=8,
 )
 metas = st.one_of(
-    st.just(modern_meta()),
-    st.just(modern_meta({"elicitation": {}, "sampling": {}})),
+    st.just(make_meta()),
+    st.just(make_meta({"elicitation": {}, "sampling": {}})),
     st.builds(lambda version: {"io.modelcontextprotocol/protocolVersion": version}, scalars),
     st.builds(lambda token: {"progressToken": token}, scalars),
     values,
@@ -105,7 +105,7 @@ messages = st.fixed_dictionaries(
 
 
 async def converse(version: str, sent: list[dict[str, Any]]) -> None:
-    wire = await fixture_wire(version)
+    wire = await open_fixture_wire(version)
     # Of what is sent here the wire cannot know which version answers it.
     wire.version = ""
     owed: Counter[Any] = Counter()
@@ -135,7 +135,7 @@ def test_every_conversation_has_a_documented_outcome(version: str, sent: list[di
 
 @pytest.mark.parametrize("version", EVERY_VERSION)
 async def test_random_bytes_between_good_messages_do_no_harm(version: str) -> None:
-    wire: Wire = await fixture_wire(version)
+    wire: Wire = await open_fixture_wire(version)
     for junk, code in (
         (b"\x00", -32700),
         (b"}{", -32700),

@@ -16,11 +16,11 @@ from vaultbridge.protocols.mcp.http.stateless import (
 )
 
 
-def encoded(text: str) -> str:
+def encode_header(text: str) -> str:
     return f"=?base64?{base64.b64encode(text.encode()).decode()}?="
 
 
-def refused(check: Any, *args: Any) -> str:
+def catch_refusal(check: Any, *args: Any) -> str:
     with pytest.raises(RpcError) as caught:
         check(*args)
     assert caught.value.error.code == -32020
@@ -29,31 +29,31 @@ def refused(check: Any, *args: Any) -> str:
 
 def test_the_version_must_be_there_and_agree() -> None:
     check_version({"MCP-Protocol-Version": "2026-07-28"}, "2026-07-28")
-    assert "missing" in refused(check_version, {}, "2026-07-28")
-    assert "2025" in refused(check_version, {"MCP-Protocol-Version": "2025-11-25"}, "2026-07-28")
+    assert "missing" in catch_refusal(check_version, {}, "2026-07-28")
+    assert "2025" in catch_refusal(check_version, {"MCP-Protocol-Version": "2025-11-25"}, "2026-07-28")
 
 
 CALL = Request(1, "tools/call", {"name": "tööl"})
 
 
 def test_method_and_name_must_be_there_and_agree() -> None:
-    good = {"Mcp-Method": "tools/call", "Mcp-Name": encoded("tööl")}
+    good = {"Mcp-Method": "tools/call", "Mcp-Name": encode_header("tööl")}
     check_routing(good, CALL)
     check_routing({"Mcp-Method": "ping"}, Request(1, "ping", {}))
     check_routing(
         {"Mcp-Method": "resources/read", "Mcp-Name": "a:b"}, Request(1, "resources/read", {"uri": "a:b"})
     )
-    refused(check_routing, {}, CALL)
-    refused(check_routing, {"Mcp-Method": "TOOLS/CALL", "Mcp-Name": encoded("tööl")}, CALL)
-    refused(check_routing, {"Mcp-Method": "tools/call"}, CALL)
-    refused(check_routing, good | {"Mcp-Name": "other"}, CALL)
+    catch_refusal(check_routing, {}, CALL)
+    catch_refusal(check_routing, {"Mcp-Method": "TOOLS/CALL", "Mcp-Name": encode_header("tööl")}, CALL)
+    catch_refusal(check_routing, {"Mcp-Method": "tools/call"}, CALL)
+    catch_refusal(check_routing, good | {"Mcp-Name": "other"}, CALL)
 
 
 @pytest.mark.parametrize(
     "value", ["=?base64?SGVsbG8?=", "=?base64?SGVs!!!bG8=?=", "=?base64?/w==?=", "a\x01b", "töö"]
 )
 def test_a_value_that_no_client_may_send_is_refused(value: str) -> None:
-    refused(check_routing, {"Mcp-Method": "tools/call", "Mcp-Name": value}, CALL)
+    catch_refusal(check_routing, {"Mcp-Method": "tools/call", "Mcp-Name": value}, CALL)
 
 
 def test_half_a_wrapping_is_a_plain_value() -> None:
@@ -83,15 +83,17 @@ def test_marked_arguments_must_agree_with_their_headers() -> None:
     headers = {"Mcp-Param-Region": "eu", "Mcp-Param-Count": "42.0", "Mcp-Param-On": "true"}
     check_arguments(headers, SCHEMA, {"arguments": arguments})
     for name, wrong in (("Region", "us"), ("Count", "41"), ("Count", "x"), ("On", "True")):
-        refused(check_arguments, headers | {f"Mcp-Param-{name}": wrong}, SCHEMA, {"arguments": arguments})
+        catch_refusal(
+            check_arguments, headers | {f"Mcp-Param-{name}": wrong}, SCHEMA, {"arguments": arguments}
+        )
 
 
 def test_a_value_without_a_header_and_a_header_without_a_value_are_refused() -> None:
     check_arguments({}, SCHEMA, {})
     check_arguments({}, SCHEMA, {"arguments": {"region": None}})
-    assert "missing" in refused(check_arguments, {}, SCHEMA, {"arguments": {"region": "eu"}})
-    assert "no value" in refused(check_arguments, {"Mcp-Param-Region": "eu"}, SCHEMA, {"arguments": {}})
+    assert "missing" in catch_refusal(check_arguments, {}, SCHEMA, {"arguments": {"region": "eu"}})
+    assert "no value" in catch_refusal(check_arguments, {"Mcp-Param-Region": "eu"}, SCHEMA, {"arguments": {}})
 
 
 def test_a_value_that_cannot_be_a_header_never_agrees() -> None:
-    refused(check_arguments, {"Mcp-Param-Region": "x"}, SCHEMA, {"arguments": {"region": ["x"]}})
+    catch_refusal(check_arguments, {"Mcp-Param-Region": "x"}, SCHEMA, {"arguments": {"region": ["x"]}})

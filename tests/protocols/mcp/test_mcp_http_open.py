@@ -14,9 +14,9 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from support.http import HttpClient, events
+from support.http import HttpClient, read_events
 from support.waiting import BOUND
-from support.wire import MODERN, fixture_server
+from support.wire import MODERN, make_fixture_server
 from vaultbridge.protocols.http.guard import HostGuard
 from vaultbridge.protocols.mcp.http import endpoint as mcp_http
 from vaultbridge.protocols.mcp.http.endpoint import EndExchanges, Grant, add_mcp_routes
@@ -48,7 +48,7 @@ class Endpoints:
 
 @asynccontextmanager
 async def endpoints() -> AsyncIterator[Endpoints]:
-    server, fixture = fixture_server()
+    server, fixture = make_fixture_server()
 
     async def authorize(request: web.Request) -> Grant:
         return Grant(server, request.headers.get("Authorization", ""))
@@ -68,7 +68,7 @@ async def endpoints() -> AsyncIterator[Endpoints]:
         await server.close()
 
 
-def only_ann(principal: str) -> bool:
+def is_ann(principal: str) -> bool:
     return principal == "ann"
 
 
@@ -88,17 +88,17 @@ async def test_streams_of_every_kind_end_when_their_caller_may_not_stay() -> Non
                 modern.start("subscriptions/listen", {"notifications": {}}, Authorization=who) as listen,
                 opened.http.get(f"{opened.url}/sse", headers=old.headers(Authorization=who)) as sse,
             ):
-                found = [await anext(events(stream)) for stream in (listen, sse)]
+                found = [await anext(read_events(stream)) for stream in (listen, sse)]
                 assert found[0].message["method"] == "notifications/subscriptions/acknowledged"
-                await opened.dismiss(only_ann)
+                await opened.dismiss(is_ann)
                 if stays:
                     await session.ask("tools/call", {"name": "test_trigger_tool_change"}, Authorization=who)
-                    method = (await anext(events(get))).message["method"]
+                    method = (await anext(read_events(get))).message["method"]
                     assert method == "notifications/tools/list_changed"
                 else:
-                    assert [event async for event in events(get)] == []
-                    assert [event async for event in events(sse)] == []
-                    (last,) = [event.message async for event in events(listen)]
+                    assert [event async for event in read_events(get)] == []
+                    assert [event async for event in read_events(sse)] == []
+                    (last,) = [event.message async for event in read_events(listen)]
                     assert last["result"]["resultType"] == "complete"
             ping = {"jsonrpc": "2.0", "id": 9, "method": "ping"}
             async with session.post(ping, Authorization=who) as response:
@@ -128,7 +128,7 @@ async def test_a_call_in_flight_of_a_revoked_principal_is_cancelled(monkeypatch:
 
         calling = asyncio.ensure_future(call())
         await begun.wait()
-        await opened.dismiss(only_ann)
+        await opened.dismiss(is_ann)
         await stopped.wait()
         assert await calling == b""
 
@@ -148,14 +148,14 @@ async def test_a_client_that_does_not_read_is_disconnected(
             message = {"jsonrpc": "2.0", "method": "initialize", "params": {"protocolVersion": "2024-11-05"}}
             # More answers than the machine's own buffers take.
             for id_ in range(600):
-                data = msgspec.json.encode({**message, "id": id_} if id_ == 0 else listing(id_))
+                data = msgspec.json.encode({**message, "id": id_} if id_ == 0 else make_listing(id_))
                 async with opened.http.post(
                     opened.url + path, data=data, headers={"Authorization": "bob"}
                 ) as response:
                     assert response.status == 202
             async with asyncio.timeout(BOUND):
                 if ends == "the caller":
-                    await opened.dismiss(only_ann)
+                    await opened.dismiss(is_ann)
                 else:
                     await opened.runner.cleanup()
                 writer.transport.resume_reading()  # type: ignore[attr-defined]
@@ -165,5 +165,5 @@ async def test_a_client_that_does_not_read_is_disconnected(
             writer.close()
 
 
-def listing(id_: int) -> dict[str, Any]:
+def make_listing(id_: int) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": id_, "method": "tools/list"}

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from support.process import FIXTURE, Process, environment
+from support.process import FIXTURE, Process, make_process_environ
 from support.waiting import BOUND
 from vaultbridge.protocols.dialect import Call, MethodTable, Peer
 from vaultbridge.protocols.mcp.stdio import LINE_BYTES, WRITE_BUFFER_BYTES, serve_descriptors
@@ -22,11 +22,11 @@ from vaultbridge.protocols.request_queue import MAX_RUNNING, MAX_WAITING
 PROBER = [sys.executable, str(Path(__file__).with_name("stdio_prober.py"))]
 
 
-def line(id_: Any, method: str, **params: Any) -> bytes:
+def make_line(id_: Any, method: str, **params: Any) -> bytes:
     return msgspec.json.encode({"jsonrpc": "2.0", "id": id_, "method": method, "params": params}) + b"\n"
 
 
-INITIALIZE = line(
+INITIALIZE = make_line(
     0, "initialize", protocolVersion="2024-11-05", capabilities={}, clientInfo={"name": "t", "version": "1"}
 )
 
@@ -34,7 +34,7 @@ INITIALIZE = line(
 def run(data: bytes, command: list[str] = FIXTURE) -> tuple[int, list[Any], bytes]:
     """Feed everything at once and wait for the end, as a shell pipe does."""
     done = subprocess.run(
-        command, input=data, capture_output=True, env=environment(), timeout=60, check=False
+        command, input=data, capture_output=True, env=make_process_environ(), timeout=60, check=False
     )
     return done.returncode, [msgspec.json.decode(part) for part in done.stdout.splitlines()], done.stderr
 
@@ -55,7 +55,7 @@ async def test_the_conversation_of_seed_004() -> None:
 
 
 def test_the_end_of_input_finishes_what_is_in_flight_and_exits_0() -> None:
-    data = INITIALIZE + b"".join(line(n, "tools/call", name="test_reconnection") for n in range(1, 6))
+    data = INITIALIZE + b"".join(make_line(n, "tools/call", name="test_reconnection") for n in range(1, 6))
     code, answers, stderr = run(data)
     assert code == 0
     assert {answer["id"] for answer in answers} == set(range(6))
@@ -178,7 +178,7 @@ async def test_a_large_message_goes_both_ways() -> None:
 
 async def test_messages_may_arrive_byte_by_byte() -> None:
     async with Process(PROBER) as process:
-        for byte in line(1, "echo", a="é\n") + b"\r\n":
+        for byte in make_line(1, "echo", a="é\n") + b"\r\n":
             await process.write(bytes([byte]))
         assert (await process.read())["result"] == {"a": "é\n"}
 
@@ -200,13 +200,13 @@ async def test_a_client_that_hangs_up_ends_the_server_quietly() -> None:
         stdin=asyncio.subprocess.PIPE,
         stdout=writing,
         stderr=asyncio.subprocess.PIPE,
-        env=environment(),
+        env=make_process_environ(),
     )
     os.close(writing)
     os.close(reading)
     assert process.stdin is not None
     assert process.stderr is not None
-    process.stdin.write(line(1, "sized", size=100) + line(2, "sized", size=100_000))
+    process.stdin.write(make_line(1, "sized", size=100) + make_line(2, "sized", size=100_000))
     assert await asyncio.wait_for(process.wait(), BOUND) == 0
     assert await process.stderr.read() == b""
     process.stdin.close()
@@ -218,10 +218,10 @@ def test_input_from_dev_null_or_a_file_ends_by_itself(source: str, tmp_path: Pat
     path = Path(os.devnull)
     if source == "file":
         path = tmp_path / "input.jsonl"
-        path.write_bytes(INITIALIZE + line(1, "tools/list"))
+        path.write_bytes(INITIALIZE + make_line(1, "tools/list"))
     with path.open("rb") as stdin:
         done = subprocess.run(
-            FIXTURE, stdin=stdin, capture_output=True, env=environment(), timeout=60, check=False
+            FIXTURE, stdin=stdin, capture_output=True, env=make_process_environ(), timeout=60, check=False
         )
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) == (0 if source == "null" else 2)
@@ -233,7 +233,7 @@ def test_started_without_streams_it_ends_at_once_and_quietly(closed: str) -> Non
     done = subprocess.run(
         ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *FIXTURE],
         capture_output=True,
-        env=environment(),
+        env=make_process_environ(),
         timeout=60,
         check=False,
     )
@@ -243,7 +243,9 @@ def test_started_without_streams_it_ends_at_once_and_quietly(closed: str) -> Non
 def test_output_to_a_file_works(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     with out.open("wb") as stdout:
-        subprocess.run(FIXTURE, input=INITIALIZE, stdout=stdout, env=environment(), timeout=60, check=True)
+        subprocess.run(
+            FIXTURE, input=INITIALIZE, stdout=stdout, env=make_process_environ(), timeout=60, check=True
+        )
     assert msgspec.json.decode(out.read_bytes())["id"] == 0
 
 
@@ -255,7 +257,7 @@ def test_only_what_the_first_answer_needs_is_imported() -> None:
         "print(*sorted(name for name in sys.modules if '.' not in name or name.startswith('vaultbridge.')))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, env=environment(), check=True, timeout=60
+        [sys.executable, "-c", code], capture_output=True, env=make_process_environ(), check=True, timeout=60
     )
     loaded = set(done.stdout.decode().split())
     slow = {
@@ -286,7 +288,7 @@ async def test_any_two_descriptors_can_be_served() -> None:
     serving = asyncio.ensure_future(
         serve_descriptors(lambda _: MethodTable({"echo": echo}), in_read, out_write)
     )
-    await asyncio.to_thread(os.write, in_write, line(1, "echo", a=1))
+    await asyncio.to_thread(os.write, in_write, make_line(1, "echo", a=1))
     answer = await asyncio.wait_for(asyncio.to_thread(os.read, out_read, 4096), BOUND)
     assert msgspec.json.decode(answer)["result"] == {"a": 1}
     os.close(in_write)
@@ -308,7 +310,7 @@ async def test_a_client_that_reads_nothing_costs_notifications_and_never_an_answ
     serving = asyncio.ensure_future(
         serve_descriptors(lambda _: MethodTable({"m": chatter}), in_read, out_write)
     )
-    await asyncio.to_thread(os.write, in_write, line(1, "m"))
+    await asyncio.to_thread(os.write, in_write, make_line(1, "m"))
     with os.fdopen(out_read, "rb") as out:
         seen = []
         while True:
@@ -377,7 +379,7 @@ async def test_the_end_does_not_wait_for_a_client_that_sends_but_never_reads(
     in_read, in_write = os.pipe()
     out_read, out_write = os.pipe()
     serving = asyncio.ensure_future(serve_descriptors(make_dialect, in_read, out_write))
-    requests = b"".join(line(n, "m") for n in range(MAX_RUNNING + MAX_WAITING + 1))
+    requests = b"".join(make_line(n, "m") for n in range(MAX_RUNNING + MAX_WAITING + 1))
     await asyncio.to_thread(os.write, in_write, requests)
     await asyncio.wait_for(called.wait(), BOUND)
     peers[0].end()

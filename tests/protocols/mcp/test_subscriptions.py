@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support.wire import HANDSHAKE, MODERN, Wire, fixture_server, modern_meta
+from support.wire import HANDSHAKE, MODERN, Wire, make_fixture_server, make_meta
 from vaultbridge.protocols.mcp.dialect import mcp_dialect
 from vaultbridge.protocols.mcp.provider import Offer
 from vaultbridge.protocols.mcp.subscriptions import MAX_LISTENING, MAX_WATCHED
@@ -14,9 +14,9 @@ from vaultbridge.protocols.mcp.subscriptions import MAX_LISTENING, MAX_WATCHED
 KEY = "io.modelcontextprotocol/subscriptionId"
 
 
-async def two_clients(version: str, other: str) -> tuple[Wire, Wire, Any]:
+async def connect_two(version: str, other: str) -> tuple[Wire, Wire, Any]:
     """Two connections to one server, and its provider."""
-    server, fixture = fixture_server()
+    server, fixture = make_fixture_server()
     wires = []
     for name in (version, other):
         wire = Wire(mcp_dialect(server), version=name)
@@ -35,7 +35,7 @@ async def listen(wire: Wire, **notifications: Any) -> int:
 
 @pytest.mark.parametrize("version", HANDSHAKE)
 async def test_a_changed_list_is_announced_on_every_connection(version: str) -> None:
-    one, two, _ = await two_clients(version, "2025-11-25")
+    one, two, _ = await connect_two(version, "2025-11-25")
     await one.result("tools/call", {"name": "test_trigger_tool_change"})
     await one.result("tools/call", {"name": "test_trigger_prompt_change"})
     for wire in (one, two):
@@ -47,7 +47,7 @@ async def test_a_changed_list_is_announced_on_every_connection(version: str) -> 
 
 @pytest.mark.parametrize("version", HANDSHAKE)
 async def test_an_update_is_sent_to_subscribers_until_they_unsubscribe(version: str) -> None:
-    one, two, fixture = await two_clients(version, "2025-11-25")
+    one, two, fixture = await connect_two(version, "2025-11-25")
     uri = "test://watched-resource"
     assert await one.result("resources/subscribe", {"uri": uri}) == {}
     assert await one.result("resources/subscribe", {"uri": uri}) == {}
@@ -62,19 +62,19 @@ async def test_an_update_is_sent_to_subscribers_until_they_unsubscribe(version: 
 
 
 async def test_unsubscribing_from_nothing_does_nothing() -> None:
-    one, _, _ = await two_clients("2025-11-25", "2025-11-25")
+    one, _, _ = await connect_two("2025-11-25", "2025-11-25")
     assert await one.result("resources/unsubscribe", {"uri": "test://x"}) == {}
 
 
 async def test_an_unknown_resource_cannot_be_watched() -> None:
-    one, _, fixture = await two_clients("2025-11-25", "2025-11-25")
+    one, _, fixture = await connect_two("2025-11-25", "2025-11-25")
     error = await one.error("resources/subscribe", {"uri": "http://elsewhere"})
     assert error["data"]["errorCode"] == "FILE_NOT_FOUND"
     assert fixture.watched == set()
 
 
 async def test_the_first_and_the_last_subscriber_are_passed_on_to_the_provider() -> None:
-    one, two, fixture = await two_clients("2025-11-25", "2025-06-18")
+    one, two, fixture = await connect_two("2025-11-25", "2025-06-18")
     uri = "test://watched-resource"
     await one.result("resources/subscribe", {"uri": uri})
     await two.result("resources/subscribe", {"uri": uri})
@@ -85,7 +85,7 @@ async def test_the_first_and_the_last_subscriber_are_passed_on_to_the_provider()
 
 
 async def test_listening_is_acknowledged_first_and_every_message_is_tagged() -> None:
-    one, two, fixture = await two_clients(MODERN, MODERN)
+    one, two, fixture = await connect_two(MODERN, MODERN)
     id_ = await listen(one, toolsListChanged=True, resourceSubscriptions=["test://watched-resource"])
     assert fixture.watched == {"test://watched-resource"}
     await two.result("tools/call", {"name": "test_trigger_tool_change"})
@@ -99,7 +99,7 @@ async def test_listening_is_acknowledged_first_and_every_message_is_tagged() -> 
 
 
 async def test_the_acknowledgement_names_only_what_will_be_honoured() -> None:
-    server, _ = fixture_server(offer=Offer())
+    server, _ = make_fixture_server(offer=Offer())
     wire = Wire(mcp_dialect(server), version=MODERN)
     await wire.start(
         "subscriptions/listen",
@@ -116,7 +116,7 @@ async def test_the_acknowledgement_names_only_what_will_be_honoured() -> None:
 
 
 async def test_a_listener_gets_nothing_after_it_cancelled() -> None:
-    one, two, fixture = await two_clients(MODERN, MODERN)
+    one, two, fixture = await connect_two(MODERN, MODERN)
     id_ = await listen(one, toolsListChanged=True, resourceSubscriptions=["test://watched-resource"])
     await one.notify("notifications/cancelled", requestId=id_)
     await one.settle()
@@ -127,7 +127,7 @@ async def test_a_listener_gets_nothing_after_it_cancelled() -> None:
 
 async def test_the_end_of_the_connection_ends_listening_with_a_result() -> None:
     """Subscriptions, Graceful Closure."""
-    one, _, _ = await two_clients(MODERN, MODERN)
+    one, _, _ = await connect_two(MODERN, MODERN)
     id_ = await listen(one, toolsListChanged=True)
     await one.connection.drain()
     (answer,) = one.messages
@@ -137,7 +137,7 @@ async def test_the_end_of_the_connection_ends_listening_with_a_result() -> None:
 
 
 async def test_several_subscriptions_are_distinguished() -> None:
-    one, two, _ = await two_clients(MODERN, MODERN)
+    one, two, _ = await connect_two(MODERN, MODERN)
     first, second = await listen(one, toolsListChanged=True), await listen(one, toolsListChanged=True)
     await two.result("tools/call", {"name": "test_trigger_tool_change"})
     tags = {(await one.notification("notifications/tools/list_changed"))["_meta"][KEY] for _ in range(2)}
@@ -145,7 +145,7 @@ async def test_several_subscriptions_are_distinguished() -> None:
 
 
 async def test_listening_is_not_under_the_time_limit() -> None:
-    server, _ = fixture_server()
+    server, _ = make_fixture_server()
     wire = Wire(mcp_dialect(server), version=MODERN, call_seconds=0.01)
     await listen(wire, toolsListChanged=True)
     assert (await wire.result("tools/call", {"name": "test_wait"}))["isError"] is True
@@ -155,15 +155,15 @@ async def test_listening_is_not_under_the_time_limit() -> None:
 
 @pytest.mark.parametrize("wrong", [None, 5, {"resourceSubscriptions": "x"}, {"resourceSubscriptions": [5]}])
 async def test_a_wrong_filter_is_refused(wrong: Any) -> None:
-    server, _ = fixture_server()
+    server, _ = make_fixture_server()
     wire = Wire(mcp_dialect(server), version=MODERN)
-    error = await wire.error("subscriptions/listen", {"notifications": wrong, "_meta": modern_meta()})
+    error = await wire.error("subscriptions/listen", {"notifications": wrong, "_meta": make_meta()})
     assert error["code"] == -32602
     assert "notifications" in error["message"]
 
 
 async def test_watching_and_listening_are_bounded() -> None:
-    one, two, _ = await two_clients("2025-11-25", MODERN)
+    one, two, _ = await connect_two("2025-11-25", MODERN)
     for n in range(MAX_WATCHED):
         await one.result("resources/subscribe", {"uri": f"test://{n}"})
     assert (await one.error("resources/subscribe", {"uri": "test://more"}))["code"] == -32602

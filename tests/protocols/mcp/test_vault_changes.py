@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from support.vault import VaultWire, small_vault, vault_wire
+from support.vault import VaultWire, make_small_vault, vault_wire
 from support.wire import MODERN
 from vaultbridge.protocols.mcp.vault.changes import VaultChanges
 from vaultbridge.protocols.mcp.vault.provider import ProviderSettings
@@ -29,7 +29,7 @@ def rewrite(place: Path, text: str) -> None:
     passing.replace(place)
 
 
-def updated(wire: VaultWire) -> set[str]:
+def list_updated(wire: VaultWire) -> set[str]:
     """What else was announced."""
     return {message["params"]["uri"] for message in wire.messages if message.get("method") == UPDATED}
 
@@ -40,7 +40,7 @@ async def followed(
 ) -> AsyncIterator[VaultWire]:
     """A client of a vault that is being watched, its index complete, earlier notifications discarded."""
     probe = {"uri": "obsidian://vault/Notes/Probe.md"}
-    small_vault(base, {"Probe.md": "before"})
+    make_small_vault(base, {"Probe.md": "before"})
     settings = ProviderSettings(lead=True)
     async with vault_wire(base, base / "Notes", version=version, settings=settings, scope=scope) as wire:
         await wire.result("resources/list")
@@ -63,7 +63,7 @@ async def followed(
 
 
 async def test_a_note_changed_by_another_program_is_announced_to_its_subscriber(tmp_path: Path) -> None:
-    vault = small_vault(tmp_path, {"A.md": "a", "B.md": "b"})
+    vault = make_small_vault(tmp_path, {"A.md": "a", "B.md": "b"})
     async with followed(tmp_path) as wire:
         await wire.result("resources/subscribe", {"uri": A})
         rewrite(vault / "B.md", "not watched")
@@ -71,11 +71,11 @@ async def test_a_note_changed_by_another_program_is_announced_to_its_subscriber(
         assert await wire.notification(UPDATED) == {"uri": A}
         read = await wire.result("resources/read", {"uri": A})
         assert read["contents"][0]["text"] == "changed"
-        assert updated(wire) <= {A}
+        assert list_updated(wire) <= {A}
 
 
 async def test_a_note_changed_by_a_tool_is_announced_once(tmp_path: Path) -> None:
-    small_vault(tmp_path, {"A.md": "a\n", "B.md": "b"})
+    make_small_vault(tmp_path, {"A.md": "a\n", "B.md": "b"})
     async with followed(tmp_path) as wire:
         await wire.result("resources/subscribe", {"uri": A})
         await wire.text("edit_note", name="A", op="append", content="more")
@@ -87,7 +87,7 @@ async def test_a_note_changed_by_a_tool_is_announced_once(tmp_path: Path) -> Non
 
 
 async def test_after_unsubscribing_nothing_is_announced(tmp_path: Path) -> None:
-    vault = small_vault(tmp_path, {"A.md": "a", "B.md": "b"})
+    vault = make_small_vault(tmp_path, {"A.md": "a", "B.md": "b"})
     async with followed(tmp_path) as wire:
         for uri in (A, "obsidian://vault/Notes/B.md"):
             await wire.result("resources/subscribe", {"uri": uri})
@@ -95,11 +95,11 @@ async def test_after_unsubscribing_nothing_is_announced(tmp_path: Path) -> None:
         rewrite(vault / "A.md", "changed")
         rewrite(vault / "B.md", "changed")
         assert await wire.notification(UPDATED) == {"uri": "obsidian://vault/Notes/B.md"}
-        assert A not in updated(wire)
+        assert A not in list_updated(wire)
 
 
 async def test_a_deleted_note_is_announced_to_its_subscriber(tmp_path: Path) -> None:
-    vault = small_vault(tmp_path, {"A.md": "a"})
+    vault = make_small_vault(tmp_path, {"A.md": "a"})
     async with followed(tmp_path) as wire:
         await wire.result("resources/subscribe", {"uri": A})
         (vault / "A.md").unlink()
@@ -108,7 +108,7 @@ async def test_a_deleted_note_is_announced_to_its_subscriber(tmp_path: Path) -> 
 
 
 async def test_new_and_removed_files_change_the_list_and_edits_do_not(tmp_path: Path) -> None:
-    vault = small_vault(tmp_path, {"A.md": "a"})
+    vault = make_small_vault(tmp_path, {"A.md": "a"})
     async with followed(tmp_path) as wire:
         await wire.result("resources/subscribe", {"uri": A})
         rewrite(vault / "A.md", "edited")
@@ -120,7 +120,7 @@ async def test_new_and_removed_files_change_the_list_and_edits_do_not(tmp_path: 
 
 
 async def test_many_new_files_are_announced_in_few_notifications(tmp_path: Path) -> None:
-    vault = small_vault(tmp_path, {"A.md": "a"})
+    vault = make_small_vault(tmp_path, {"A.md": "a"})
     async with followed(tmp_path) as wire:
         for number in range(200):
             (vault / f"N{number}.md").write_text("new")
@@ -132,7 +132,7 @@ async def test_many_new_files_are_announced_in_few_notifications(tmp_path: Path)
 
 
 async def test_added_and_removed_hidden_notes_are_not_announced(tmp_path: Path) -> None:
-    vault = small_vault(tmp_path, {"A.md": "a", "Secret/S.md": "s"})
+    vault = make_small_vault(tmp_path, {"A.md": "a", "Secret/S.md": "s"})
     async with followed(tmp_path, scope=Scope(deny=("Secret",))) as wire:
         await wire.result("resources/subscribe", {"uri": A})
         (vault / "Secret" / "T.md").write_text("t")
@@ -144,7 +144,7 @@ async def test_added_and_removed_hidden_notes_are_not_announced(tmp_path: Path) 
 
 
 async def test_added_changed_and_removed_prompts_are_announced(tmp_path: Path) -> None:
-    vault = small_vault(tmp_path, {"A.md": "a", "Prompts/P.md": "p {{x}}"})
+    vault = make_small_vault(tmp_path, {"A.md": "a", "Prompts/P.md": "p {{x}}"})
     async with followed(tmp_path) as wire:
 
         async def named() -> dict[str, int]:
@@ -162,7 +162,7 @@ async def test_added_changed_and_removed_prompts_are_announced(tmp_path: Path) -
 
 
 async def test_a_stateless_listener_gets_the_same_notifications(tmp_path: Path) -> None:
-    vault = small_vault(tmp_path, {"A.md": "a"})
+    vault = make_small_vault(tmp_path, {"A.md": "a"})
     async with followed(tmp_path, version=MODERN) as wire:
         wanted = {"resourcesListChanged": True, "resourceSubscriptions": [A]}
         await wire.start("subscriptions/listen", {"notifications": wanted})
@@ -175,7 +175,7 @@ async def test_a_stateless_listener_gets_the_same_notifications(tmp_path: Path) 
 
 async def test_a_waiting_server_learns_of_changes_through_the_shared_index(tmp_path: Path) -> None:
     """A second process does not watch the vault: it learns from the index that another keeps."""
-    vault = small_vault(tmp_path, {"A.md": "a"})
+    vault = make_small_vault(tmp_path, {"A.md": "a"})
     async with (
         followed(tmp_path) as leader,
         vault_wire(tmp_path, vault, settings=ProviderSettings(lead=True)) as second,
@@ -192,7 +192,7 @@ async def test_a_waiting_server_learns_of_changes_through_the_shared_index(tmp_p
 
 async def test_a_vault_opened_after_the_end_is_not_followed(tmp_path: Path) -> None:
     """A client that leaves at once closes the server while a thread still opens the vault."""
-    vault = small_vault(tmp_path, {"A.md": "a"})
+    vault = make_small_vault(tmp_path, {"A.md": "a"})
     with open_engine(str(vault), environ={"VAULTBRIDGE_CACHE": str(tmp_path / "cache")}) as engine:
         workers = Workers()
         changes = VaultChanges(workers, lambda change: None)

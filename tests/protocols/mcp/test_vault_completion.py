@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.vault import engines_of, small_vault
+from support.vault import make_small_vault, open_engines
 from vaultbridge.protocols.mcp.vault.completion import SUGGESTIONS, Completions
 from vaultbridge.vault.scope import Scope
 
@@ -22,30 +22,33 @@ FILES: dict[str, str | bytes] = {
 
 @pytest.fixture
 def completions(tmp_path: Path) -> Completions:
-    engines = engines_of(tmp_path, small_vault(tmp_path, FILES), scope=Scope(deny=("Secret",)))
+    engines = open_engines(tmp_path, make_small_vault(tmp_path, FILES), scope=Scope(deny=("Secret",)))
     return Completions(engines)
 
 
-def values(completions: Completions, kind: str, typed: str) -> list[str]:
+def suggest_values(completions: Completions, kind: str, typed: str) -> list[str]:
     return list(completions.suggest(kind, typed).values)
 
 
 def test_notes_are_suggested_as_a_link_would_name_them(completions: Completions) -> None:
-    assert values(completions, "note", "moth") == ["Moth garden"]
-    assert values(completions, "note", "[[gard") == ["Moth garden"]
-    assert values(completions, "note", "plan") == ["Plan", "Projects/Old/Plan"]
-    assert values(completions, "note", "CAFE") == ["Café evenings"]
-    assert values(completions, "note", "no such") == []
+    assert suggest_values(completions, "note", "moth") == ["Moth garden"]
+    assert suggest_values(completions, "note", "[[gard") == ["Moth garden"]
+    assert suggest_values(completions, "note", "plan") == ["Plan", "Projects/Old/Plan"]
+    assert suggest_values(completions, "note", "CAFE") == ["Café evenings"]
+    assert suggest_values(completions, "note", "no such") == []
 
 
 def test_paths_folders_tags_and_properties_are_suggested(completions: Completions) -> None:
-    assert values(completions, "path", "moth") == ["Attachments/moth.png", "Projects/Moth garden.md"]
-    assert values(completions, "folder", "") == ["Attachments", "Projects", "Projects/Old"]
-    assert values(completions, "folder", "ol") == ["Projects/Old"]
-    assert [tag.lower() for tag in values(completions, "tag", "#pro")] == ["project", "project/garden"]
-    assert [name.lower() for name in values(completions, "property", "sta")] == ["start", "status"]
-    assert values(completions, "vault", "no") == ["Notes"]
-    assert values(completions, "style", "") == []
+    assert suggest_values(completions, "path", "moth") == ["Attachments/moth.png", "Projects/Moth garden.md"]
+    assert suggest_values(completions, "folder", "") == ["Attachments", "Projects", "Projects/Old"]
+    assert suggest_values(completions, "folder", "ol") == ["Projects/Old"]
+    assert [tag.lower() for tag in suggest_values(completions, "tag", "#pro")] == [
+        "project",
+        "project/garden",
+    ]
+    assert [name.lower() for name in suggest_values(completions, "property", "sta")] == ["start", "status"]
+    assert suggest_values(completions, "vault", "no") == ["Notes"]
+    assert suggest_values(completions, "style", "") == []
 
 
 def test_hidden_notes_are_never_suggested(completions: Completions) -> None:
@@ -60,41 +63,44 @@ def test_hidden_notes_are_never_suggested(completions: Completions) -> None:
 
 def test_names_that_begin_with_the_text_come_first(tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {f"{name}.md": "" for name in ("submoth", "a moth", "moth", "mothball")}
-    completions = Completions(engines_of(tmp_path, small_vault(tmp_path, files)))
-    assert values(completions, "note", "moth") == ["moth", "mothball", "a moth", "submoth"]
+    completions = Completions(open_engines(tmp_path, make_small_vault(tmp_path, files)))
+    assert suggest_values(completions, "note", "moth") == ["moth", "mothball", "a moth", "submoth"]
 
 
 def test_nothing_typed_suggests_the_notes_changed_last(tmp_path: Path) -> None:
     import os
 
-    vault = small_vault(tmp_path, {"old.md": "", "new.md": "", "middle.md": ""})
+    vault = make_small_vault(tmp_path, {"old.md": "", "new.md": "", "middle.md": ""})
     for age, name in ((300, "old"), (100, "new"), (200, "middle")):
         os.utime(vault / f"{name}.md", (1_700_000_000 - age,) * 2)
-    completions = Completions(engines_of(tmp_path, vault))
-    assert values(completions, "note", "") == ["new", "middle", "old"]
+    completions = Completions(open_engines(tmp_path, vault))
+    assert suggest_values(completions, "note", "") == ["new", "middle", "old"]
 
 
 def test_suggestions_are_bounded_and_the_rest_is_counted(tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {f"n{number}.md": "" for number in range(250)}
-    found = Completions(engines_of(tmp_path, small_vault(tmp_path, files))).suggest("note", "n")
+    found = Completions(open_engines(tmp_path, make_small_vault(tmp_path, files))).suggest("note", "n")
     assert (len(found.values), found.total, found.has_more) == (SUGGESTIONS, 250, True)
 
 
 def test_a_new_note_is_suggested_at_once(tmp_path: Path) -> None:
-    vault = small_vault(tmp_path, {"one.md": ""})
-    engines = engines_of(tmp_path, vault)
+    vault = make_small_vault(tmp_path, {"one.md": ""})
+    engines = open_engines(tmp_path, vault)
     completions = Completions(engines)
     engines["Notes"].index_sync.refresh()
-    assert values(completions, "note", "") == ["one"]
+    assert suggest_values(completions, "note", "") == ["one"]
     (vault / "two.md").write_text("")
     engines["Notes"].index_sync.refresh()
-    assert set(values(completions, "note", "")) == {"one", "two"}
+    assert set(suggest_values(completions, "note", "")) == {"one", "two"}
     engines.close()
 
 
 def test_several_vaults_are_asked_together_or_one_by_name(tmp_path: Path) -> None:
-    one, two = small_vault(tmp_path, {"A1.md": ""}, "One"), small_vault(tmp_path, {"A2.md": ""}, "Two")
-    completions = Completions(engines_of(tmp_path, one, two, tmp_path / "missing"))
+    one, two = (
+        make_small_vault(tmp_path, {"A1.md": ""}, "One"),
+        make_small_vault(tmp_path, {"A2.md": ""}, "Two"),
+    )
+    completions = Completions(open_engines(tmp_path, one, two, tmp_path / "missing"))
     assert completions.suggest("note", "a").values == ("A1", "A2")
     assert completions.suggest("note", "a", "Two").values == ("A2",)
     assert completions.suggest("vault", "").values == ("One", "Two", "missing")

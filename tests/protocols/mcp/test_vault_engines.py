@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from support.vault import engines_of, small_vault
+from support.vault import make_small_vault, open_engines
 from vaultbridge.engine import Engine
 from vaultbridge.errors import VaultNotFound
 
 
 def test_nothing_is_opened_before_it_is_asked_for(tmp_path: Path) -> None:
-    engines = engines_of(tmp_path, small_vault(tmp_path, {"A.md": "a"}), tmp_path / "missing")
+    engines = open_engines(tmp_path, make_small_vault(tmp_path, {"A.md": "a"}), tmp_path / "missing")
     assert list(engines) == ["Notes", "missing"]
     assert "missing" in engines
     assert engines.opened() == {}
@@ -23,7 +23,7 @@ def test_nothing_is_opened_before_it_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_vault_used_by_many_threads_is_opened_and_announced_once(tmp_path: Path) -> None:
-    engines = engines_of(tmp_path, small_vault(tmp_path, {"A.md": "a"}))
+    engines = open_engines(tmp_path, make_small_vault(tmp_path, {"A.md": "a"}))
     answer: list[Engine] = []
     engines.on_open = lambda name, engine: answer.append(engine)
     with ThreadPoolExecutor(8) as threads:
@@ -34,16 +34,16 @@ def test_a_vault_used_by_many_threads_is_opened_and_announced_once(tmp_path: Pat
 
 
 def test_a_vault_that_appears_later_is_found_then(tmp_path: Path) -> None:
-    engines = engines_of(tmp_path, tmp_path / "Notes")
+    engines = open_engines(tmp_path, tmp_path / "Notes")
     with pytest.raises(VaultNotFound):
         engines["Notes"]
-    small_vault(tmp_path, {"A.md": "a"})
+    make_small_vault(tmp_path, {"A.md": "a"})
     assert engines["Notes"].find("A") == "A.md"
     engines.close()
 
 
 def test_after_the_end_no_vault_is_opened(tmp_path: Path) -> None:
-    engines = engines_of(tmp_path, small_vault(tmp_path, {"A.md": "a"}))
+    engines = open_engines(tmp_path, make_small_vault(tmp_path, {"A.md": "a"}))
     engines.close()
     with pytest.raises(RuntimeError):
         engines["Notes"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.process import ROOT
-from support.vault import engines_of, sample_vault, small_vault
+from support.vault import copy_sample_vault, make_small_vault, open_engines
 from vaultbridge.errors import InvalidArgument, NoteNotFound
 from vaultbridge.protocols.mcp.values import PromptResult, TextContent
 from vaultbridge.protocols.mcp.vault.prompts import (
@@ -30,15 +30,15 @@ def read_text(result: PromptResult) -> str:
     return first.text
 
 
-def names(prompts: Prompts) -> set[str]:
+def list_names(prompts: Prompts) -> set[str]:
     return {info.name for info in prompts.list_infos()} - OWN
 
 
 def test_the_sample_vaults_prompts_are_listed_with_their_arguments(tmp_path: Path) -> None:
-    engines = engines_of(tmp_path, sample_vault(tmp_path))
+    engines = open_engines(tmp_path, copy_sample_vault(tmp_path))
     prompts = Prompts(engines)
     found = {info.name: info for info in prompts.list_infos()}
-    assert names(prompts) == {"plan_a_night", "report_to_the_council"}
+    assert list_names(prompts) == {"plan_a_night", "report_to_the_council"}
     plan = found["plan_a_night"]
     assert plan.title == "Plan a night"
     assert plan.description == "Plan an observing night from the notes of this vault"
@@ -53,10 +53,10 @@ def test_the_sample_vaults_prompts_are_listed_with_their_arguments(tmp_path: Pat
 
 
 def test_prompt_notes_are_found_without_an_index_and_as_they_are_now(tmp_path: Path) -> None:
-    vault = small_vault(tmp_path, {"Prompts/A.md": "old", "Prompts/Sub folder/B ü.md": "b", "C.md": "c"})
-    engines = engines_of(tmp_path, vault)
+    vault = make_small_vault(tmp_path, {"Prompts/A.md": "old", "Prompts/Sub folder/B ü.md": "b", "C.md": "c"})
+    engines = open_engines(tmp_path, vault)
     prompts = Prompts(engines)
-    assert names(prompts) == {"a", "sub_folder_b_ü"}
+    assert list_names(prompts) == {"a", "sub_folder_b_ü"}
     (vault / "Prompts" / "A.md").write_text("new")
     assert read_text(prompts.get("a", {})) == "new"
     assert engines["Notes"].queries.status.state == "empty"
@@ -64,15 +64,15 @@ def test_prompt_notes_are_found_without_an_index_and_as_they_are_now(tmp_path: P
 
 
 def test_another_folder_may_hold_the_prompts(tmp_path: Path) -> None:
-    vault = small_vault(tmp_path, {"Prompts/A.md": "a", "Meta/Prompts/B.md": "b"})
-    engines = engines_of(tmp_path, vault)
-    assert names(Prompts(engines, folder="Meta/Prompts")) == {"b"}
-    assert names(Prompts(engines, folder="Nowhere")) == set()
+    vault = make_small_vault(tmp_path, {"Prompts/A.md": "a", "Meta/Prompts/B.md": "b"})
+    engines = open_engines(tmp_path, vault)
+    assert list_names(Prompts(engines, folder="Meta/Prompts")) == {"b"}
+    assert list_names(Prompts(engines, folder="Nowhere")) == set()
     engines.close()
 
 
 def test_hidden_large_and_foreign_files_are_no_prompts(tmp_path: Path) -> None:
-    outside = small_vault(tmp_path, {"Secret.md": "secret"}, "outside")
+    outside = make_small_vault(tmp_path, {"Secret.md": "secret"}, "outside")
     files: dict[str, str | bytes] = {
         "Prompts/Seen.md": "seen",
         "Prompts/Private/Hidden.md": "hidden",
@@ -80,27 +80,27 @@ def test_hidden_large_and_foreign_files_are_no_prompts(tmp_path: Path) -> None:
         "Prompts/Large.md": "x" * (PROMPT_BYTES + 1),
         "Prompts/Picture.png": b"png",
     }
-    vault = small_vault(tmp_path, files)
+    vault = make_small_vault(tmp_path, files)
     (vault / "Prompts" / "Link.md").symlink_to(outside / "Secret.md")
-    engines = engines_of(tmp_path, vault, scope=Scope(deny=("Prompts/Private",)))
-    assert names(Prompts(engines)) == {"seen"}
+    engines = open_engines(tmp_path, vault, scope=Scope(deny=("Prompts/Private",)))
+    assert list_names(Prompts(engines)) == {"seen"}
     engines.close()
 
 
 def test_names_that_collide_are_numbered(tmp_path: Path) -> None:
-    vault = small_vault(
+    vault = make_small_vault(
         tmp_path, {"Prompts/A b.md": "1", "Prompts/A-b.md": "2", "Prompts/Tidy inbox.md": "3"}
     )
-    engines = engines_of(tmp_path, vault)
+    engines = open_engines(tmp_path, vault)
     prompts = Prompts(engines)
-    assert names(prompts) == {"a_b", "a_b_2", "tidy_inbox_2"}
+    assert list_names(prompts) == {"a_b", "a_b_2", "tidy_inbox_2"}
     assert {read_text(prompts.get(name, {})) for name in ("a_b", "a_b_2")} == {"1", "2"}
     engines.close()
 
 
 def test_prompt_notes_are_bounded_and_come_in_pages(tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {f"Prompts/P{n:03}.md": "x" for n in range(PROMPT_NOTES + 5)}
-    engines = engines_of(tmp_path, small_vault(tmp_path, files))
+    engines = open_engines(tmp_path, make_small_vault(tmp_path, files))
     infos = Prompts(engines).list_infos()
     assert len(infos) == PROMPT_NOTES + len(OWN)
     assert paginate_prompts(infos, "").items == tuple(infos)
@@ -108,7 +108,7 @@ def test_prompt_notes_are_bounded_and_come_in_pages(tmp_path: Path) -> None:
 
 
 def test_a_built_in_prompt_attaches_its_note(tmp_path: Path) -> None:
-    engines = engines_of(tmp_path, sample_vault(tmp_path))
+    engines = open_engines(tmp_path, copy_sample_vault(tmp_path))
     result = Prompts(engines).get("summarize_note", {"note": "M82", "focus": "the core"})
     assert "[[M82]]" in read_text(result)
     assert "Focus: the core." in read_text(result)
@@ -120,8 +120,8 @@ def test_a_built_in_prompt_attaches_its_note(tmp_path: Path) -> None:
 
 
 def test_a_long_note_is_brought_along_in_part_and_says_how_to_go_on(tmp_path: Path) -> None:
-    engines = engines_of(
-        tmp_path, small_vault(tmp_path, {"Long.md": "word " * 20 + "\n" + "line\n" * 20_000})
+    engines = open_engines(
+        tmp_path, make_small_vault(tmp_path, {"Long.md": "word " * 20 + "\n" + "line\n" * 20_000})
     )
     content = Prompts(engines).get("find_related", {"note": "Long"}).messages[1].content
     assert isinstance(content, TextContent)
@@ -131,7 +131,7 @@ def test_a_long_note_is_brought_along_in_part_and_says_how_to_go_on(tmp_path: Pa
 
 
 def test_unknown_prompts_notes_and_arguments_are_reported(tmp_path: Path) -> None:
-    engines = engines_of(tmp_path, sample_vault(tmp_path))
+    engines = open_engines(tmp_path, copy_sample_vault(tmp_path))
     prompts = Prompts(engines)
     with pytest.raises(InvalidArgument, match="no prompt 'nope'"):
         prompts.get("nope", {})
@@ -143,7 +143,7 @@ def test_unknown_prompts_notes_and_arguments_are_reported(tmp_path: Path) -> Non
 
 
 def test_where_nothing_may_be_changed_no_prompt_changes_anything(tmp_path: Path) -> None:
-    engines = engines_of(tmp_path, sample_vault(tmp_path))
+    engines = open_engines(tmp_path, copy_sample_vault(tmp_path))
     prompts = Prompts(engines)
     prompts.limit(read_only=True)
     assert {info.name for info in prompts.list_infos()} & OWN == OWN - {"tidy_inbox"}
@@ -151,8 +151,11 @@ def test_where_nothing_may_be_changed_no_prompt_changes_anything(tmp_path: Path)
 
 
 def test_with_several_vaults_a_prompt_asks_which(tmp_path: Path) -> None:
-    one, two = small_vault(tmp_path, {"A.md": "in one"}, "One"), small_vault(tmp_path, {"A.md": "2"}, "Two")
-    engines = engines_of(tmp_path, one, two)
+    one, two = (
+        make_small_vault(tmp_path, {"A.md": "in one"}, "One"),
+        make_small_vault(tmp_path, {"A.md": "2"}, "Two"),
+    )
+    engines = open_engines(tmp_path, one, two)
     prompts = Prompts(engines)
     info = next(info for info in prompts.list_infos() if info.name == "summarize_note")
     assert [argument.name for argument in info.arguments] == ["note", "focus", "vault"]
@@ -167,7 +170,7 @@ def test_with_several_vaults_a_prompt_asks_which(tmp_path: Path) -> None:
 
 
 def test_a_vault_that_is_missing_leaves_the_built_in_prompts(tmp_path: Path) -> None:
-    engines = engines_of(tmp_path, tmp_path / "missing")
+    engines = open_engines(tmp_path, tmp_path / "missing")
     assert {info.name for info in Prompts(engines).list_infos()} == OWN
 
 

@@ -15,7 +15,13 @@ from typing import Any
 import pytest
 
 from support.process import find_busy_child
-from support.vault import WITHOUT_LEADING, isolated_environ, sample_vault, small_vault, vault_wire
+from support.vault import (
+    WITHOUT_LEADING,
+    copy_sample_vault,
+    make_isolated_environ,
+    make_small_vault,
+    vault_wire,
+)
 from support.waiting import BOUND
 from support.wire import EVERY_VERSION, MODERN, Wire
 from vaultbridge.engine import Engine
@@ -67,7 +73,7 @@ async def test_the_first_question_of_a_program_that_does_not_wait_is_answered_wh
 ) -> None:
     """Some clients start a process for every call: the index is then being built for the first time."""
     monkeypatch.setattr(vault_provider, "FIRST_BUILD_SECONDS", BOUND)
-    vault = small_vault(tmp_path, {"A.md": "needle #tag"})
+    vault = make_small_vault(tmp_path, {"A.md": "needle #tag"})
     async with vault_wire(tmp_path, vault, settings=ProviderSettings()) as wire:
         assert "still being built" not in await wire.text(tool, **arguments)
 
@@ -75,7 +81,7 @@ async def test_the_first_question_of_a_program_that_does_not_wait_is_answered_wh
 @pytest.mark.parametrize("version", EVERY_VERSION)
 async def test_every_version_does_everything_with_a_real_vault(tmp_path: Path, version: str) -> None:
     """Each message is held to the schema of its version by the wire."""
-    async with vault_wire(tmp_path, sample_vault(tmp_path), version=version) as wire:
+    async with vault_wire(tmp_path, copy_sample_vault(tmp_path), version=version) as wire:
         tools = (await wire.result("tools/list"))["tools"]
         assert [tool["name"] for tool in tools] == list(standard_catalog().names())
         assert "Nightjar Hill" in await wire.text("read_note", name="Home")
@@ -104,13 +110,13 @@ async def test_every_version_does_everything_with_a_real_vault(tmp_path: Path, v
 async def test_the_list_of_all_tools_is_small(tmp_path: Path) -> None:
     import msgspec
 
-    async with vault_wire(tmp_path, small_vault(tmp_path, {})) as wire:
+    async with vault_wire(tmp_path, make_small_vault(tmp_path, {})) as wire:
         assert len(msgspec.json.encode((await wire.result("tools/list"))["tools"])) <= TOOLS_BYTES
 
 
 async def test_the_tools_are_listed_before_a_vault_is_opened_and_are_the_same_after(tmp_path: Path) -> None:
     catalog = standard_catalog()
-    vault = small_vault(tmp_path, {"A.md": "a"})
+    vault = make_small_vault(tmp_path, {"A.md": "a"})
     async with vault_wire(tmp_path, vault, make_catalog=lambda: catalog) as wire:
         before = await wire.result("tools/list")
         assert wire.engines.opened() == {}
@@ -132,7 +138,7 @@ async def test_a_tool_that_comes_later_changes_the_list(tmp_path: Path) -> None:
     """The list at hand is the standard one; a plugin's tool appears when it is loaded."""
     options = with_tool(lambda tool_context, arguments: answer_text("from a plugin"))
     options["settings"] = WITHOUT_LEADING
-    async with vault_wire(tmp_path, small_vault(tmp_path, {"A.md": "a"}), **options) as wire:
+    async with vault_wire(tmp_path, make_small_vault(tmp_path, {"A.md": "a"}), **options) as wire:
         assert "extra" not in {tool["name"] for tool in (await wire.result("tools/list"))["tools"]}
         await wire.text("read_note", name="A")
         await wire.notification("notifications/tools/list_changed")
@@ -142,7 +148,7 @@ async def test_a_tool_that_comes_later_changes_the_list(tmp_path: Path) -> None:
 
 
 async def test_errors_have_the_form_of_the_version_with_code_and_closest_names(tmp_path: Path) -> None:
-    vault = small_vault(tmp_path, {"Moth.md": "a", "X/Same.md": "1", "Y/Same.md": "2"})
+    vault = make_small_vault(tmp_path, {"Moth.md": "a", "X/Same.md": "1", "Y/Same.md": "2"})
     async with vault_wire(tmp_path, vault, version="2024-11-05") as wire:
         call = {"name": "obsidian_read_note", "arguments": {"name": "Moht"}}
         missing = await wire.error("tools/call", call)
@@ -167,13 +173,13 @@ async def test_every_tool_reports_a_missing_vault_until_it_exists(tmp_path: Path
         call = {"name": "obsidian_read_note", "arguments": {"name": "A"}}
         error = await wire.error("tools/call", call)
         assert (error["code"], error["data"]["errorCode"]) == (-32002, "VAULT_NOT_FOUND")
-        small_vault(tmp_path, {"A.md": "here"})
+        make_small_vault(tmp_path, {"A.md": "here"})
         assert "here" in await wire.text("read_note", name="A")
 
 
 async def test_the_time_limit_is_reported_even_when_a_thread_is_stuck(tmp_path: Path) -> None:
     gate = Gate()
-    vault = small_vault(tmp_path, {"A.md": "a"})
+    vault = make_small_vault(tmp_path, {"A.md": "a"})
     async with vault_wire(tmp_path, vault, version="2024-11-05", **with_tool(gate)) as wire:
         await wire.text("read_note", name="A")
         hurried = Wire(mcp_dialect(wire.server), version="2024-11-05", call_seconds=0.2)
@@ -189,7 +195,7 @@ async def test_the_time_limit_is_reported_even_when_a_thread_is_stuck(tmp_path: 
 
 async def test_a_note_that_was_read_before_needs_no_thread(tmp_path: Path) -> None:
     gate = Gate()
-    vault = small_vault(tmp_path, {"A.md": "a", "B.md": "b"})
+    vault = make_small_vault(tmp_path, {"A.md": "a", "B.md": "b"})
     if not is_local_filesystem(vault.resolve()):
         pytest.skip("nothing is known of this file system")
 
@@ -223,7 +229,7 @@ async def test_progress_of_a_tool_reaches_the_client_who_asked(tmp_path: Path) -
         tool_context.progress(3, 3, "")
         return answer_text("done")
 
-    async with vault_wire(tmp_path, small_vault(tmp_path, {}), **with_tool(run)) as wire:
+    async with vault_wire(tmp_path, make_small_vault(tmp_path, {}), **with_tool(run)) as wire:
         params = {"name": "extra", "arguments": {}, "_meta": {"progressToken": "p"}}
         id_ = await wire.start("tools/call", params)
         first = await wire.notification("notifications/progress")
@@ -234,7 +240,7 @@ async def test_progress_of_a_tool_reaches_the_client_who_asked(tmp_path: Path) -
 
 
 async def test_a_read_only_vault_offers_only_tools_that_read(tmp_path: Path) -> None:
-    vault = small_vault(tmp_path, {"A.md": "a"})
+    vault = make_small_vault(tmp_path, {"A.md": "a"})
     settings = ProviderSettings(lead=False, read_only=True)
     async with vault_wire(tmp_path, vault, settings=settings, scope=Scope(read_only=True)) as wire:
         tools = (await wire.result("tools/list"))["tools"]
@@ -257,7 +263,7 @@ async def test_a_profile_chooses_the_tools_and_only_those_can_be_called(
     tmp_path: Path, profile: Profile
 ) -> None:
     settings = ProviderSettings(lead=False, profile=profile)
-    async with vault_wire(tmp_path, small_vault(tmp_path, {"A.md": "a"}), settings=settings) as wire:
+    async with vault_wire(tmp_path, make_small_vault(tmp_path, {"A.md": "a"}), settings=settings) as wire:
         names = {tool["name"] for tool in (await wire.result("tools/list"))["tools"]}
         every = {f"obsidian_{tool.name}" for tool in standard_catalog().list_tools(prefix="")}
         assert names == every if profile == "full" else names < every
@@ -270,7 +276,10 @@ async def test_a_profile_chooses_the_tools_and_only_those_can_be_called(
 
 
 async def test_several_vaults_are_distinguished_by_name(tmp_path: Path) -> None:
-    one, two = small_vault(tmp_path, {"A.md": "first"}, "One"), small_vault(tmp_path, {"A.md": "2nd"}, "Two")
+    one, two = (
+        make_small_vault(tmp_path, {"A.md": "first"}, "One"),
+        make_small_vault(tmp_path, {"A.md": "2nd"}, "Two"),
+    )
     async with vault_wire(tmp_path, one, two) as wire:
         for tool in (await wire.result("tools/list"))["tools"]:
             assert tool["inputSchema"]["properties"]["vault"]["enum"] == ["One", "Two"], tool["name"]
@@ -294,7 +303,7 @@ async def test_several_vaults_are_distinguished_by_name(tmp_path: Path) -> None:
 
 async def test_pictures_and_files_come_as_content_a_client_can_use(tmp_path: Path) -> None:
     picture = (Path(__file__).parents[3] / "examples/sample-vault/Attachments/m81-sketch.png").read_bytes()
-    vault = small_vault(tmp_path, {"p.png": picture, "d.pdf": b"%PDF-1.4\n"})
+    vault = make_small_vault(tmp_path, {"p.png": picture, "d.pdf": b"%PDF-1.4\n"})
     async with vault_wire(tmp_path, vault) as wire:
         call = {"name": "obsidian_attachment", "arguments": {"name": "p.png"}}
         shown = (await wire.result("tools/call", call))["content"]
@@ -308,13 +317,13 @@ async def test_pictures_and_files_come_as_content_a_client_can_use(tmp_path: Pat
 
 
 async def test_the_journal_names_the_client_that_changed_something(tmp_path: Path) -> None:
-    async with vault_wire(tmp_path, small_vault(tmp_path, {"A.md": "a"})) as wire:
+    async with vault_wire(tmp_path, make_small_vault(tmp_path, {"A.md": "a"})) as wire:
         await wire.text("create_note", name="B", content="b")
         assert wire.engines["Notes"].history.changes()[0].actor == "test"
 
 
 async def test_an_unknown_resource_has_the_code_of_its_version(tmp_path: Path) -> None:
-    vault = small_vault(tmp_path, {"A.md": "a"})
+    vault = make_small_vault(tmp_path, {"A.md": "a"})
     for version, code in (("2025-11-25", -32002), (MODERN, -32602)):
         async with vault_wire(tmp_path, vault, version=version) as wire:
             error = await wire.error("resources/read", {"uri": "obsidian://vault/Notes/B.md"})
@@ -322,13 +331,13 @@ async def test_an_unknown_resource_has_the_code_of_its_version(tmp_path: Path) -
 
 
 async def test_a_vault_is_loaded_in_advance_and_kept_up_to_date(tmp_path: Path) -> None:
-    small_vault(tmp_path, {"A.md": "a"})
+    make_small_vault(tmp_path, {"A.md": "a"})
     settings = ProviderSettings(lead=True)
     loop = asyncio.get_running_loop()
     opened = loop.create_future()
 
     def opening() -> Engine:
-        engine = open_engine(str(tmp_path / "Notes"), environ=isolated_environ(tmp_path))
+        engine = open_engine(str(tmp_path / "Notes"), environ=make_isolated_environ(tmp_path))
         loop.call_soon_threadsafe(opened.set_result, engine)
         return engine
 
@@ -344,7 +353,7 @@ async def test_a_vault_is_loaded_in_advance_and_kept_up_to_date(tmp_path: Path) 
 
 async def test_closing_does_not_wait_for_a_stuck_thread(tmp_path: Path) -> None:
     gate = Gate()
-    async with vault_wire(tmp_path, small_vault(tmp_path, {"A.md": "a"}), **with_tool(gate)) as wire:
+    async with vault_wire(tmp_path, make_small_vault(tmp_path, {"A.md": "a"}), **with_tool(gate)) as wire:
         await wire.text("read_note", name="A")
         await wire.start("tools/call", {"name": "extra", "arguments": {}})
         await wire.settle()
@@ -360,7 +369,7 @@ async def test_a_vault_that_is_slow_to_close_is_left_without_a_warning(
     """A busy machine is no fault: what the log says while all is well makes people look for one."""
     monkeypatch.setattr(vault_provider, "CLOSE_SECONDS", 0)
     with caplog.at_level("DEBUG"):
-        async with vault_wire(tmp_path, small_vault(tmp_path, {"A.md": "a"})) as wire:
+        async with vault_wire(tmp_path, make_small_vault(tmp_path, {"A.md": "a"})) as wire:
             await wire.text("read_note", name="A")
     levels = {record.levelname for record in caplog.records if "did not close in time" in record.message}
     assert levels == {"DEBUG"}
@@ -370,7 +379,7 @@ async def test_a_vault_that_is_slow_to_close_is_left_without_a_warning(
 async def test_a_cancelled_search_stops_computing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its thread waits for the child process that matches the pattern."""
     monkeypatch.setattr(regex, "REGEX_SECONDS", 10 * BOUND)
-    vault = small_vault(tmp_path, {"A.md": "x" * 200})
+    vault = make_small_vault(tmp_path, {"A.md": "x" * 200})
     async with vault_wire(tmp_path, vault) as wire, asyncio.timeout(BOUND):
         assert "A.md" in await wire.text("search", query="file:A")
         search = {"name": "obsidian_search", "arguments": {"query": "/(x+x+)+y/"}}

@@ -37,7 +37,7 @@ class Gate:
         return "late"
 
 
-async def begun(gate: Gate) -> None:
+async def wait_until_begun(gate: Gate) -> None:
     assert await asyncio.get_running_loop().run_in_executor(None, gate.begun.wait, BOUND)
 
 
@@ -89,7 +89,7 @@ async def test_a_job_that_nobody_waits_for_never_starts() -> None:
     workers = Workers(1, slow_seconds=BOUND)
     gate = Gate()
     first = asyncio.ensure_future(workers.run(gate))
-    await begun(gate)
+    await wait_until_begun(gate)
     ran = threading.Event()
     second = asyncio.ensure_future(workers.run(ran.set))
     await asyncio.sleep(0)
@@ -107,7 +107,7 @@ async def test_threads_left_behind_are_bounded() -> None:
     gates = [Gate(), Gate()]
     for gate in gates:
         task = asyncio.ensure_future(workers.run(gate))
-        await begun(gate)
+        await wait_until_begun(gate)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
     waiting = asyncio.ensure_future(workers.run(lambda: "served at last"))
@@ -148,7 +148,7 @@ async def test_short_jobs_do_not_queue_behind_long_ones() -> None:
     gates = [Gate() for _ in range(2 * THREADS)]
     searches = [asyncio.ensure_future(workers.run(gate, kind="search")) for gate in gates]
     for gate in gates[:LONG_THREADS]:
-        await begun(gate)
+        await wait_until_begun(gate)
     async with asyncio.timeout(BOUND):
         for kind in ("read", ""):
             assert await workers.run(lambda: "short", kind=kind) == "short"
@@ -166,7 +166,7 @@ async def test_long_jobs_are_not_starved_by_short_ones() -> None:
     gates = [Gate() for _ in range(2 * THREADS)]
     reads = [asyncio.ensure_future(workers.run(gate, kind="read")) for gate in gates]
     for gate in gates[: THREADS - 1]:
-        await begun(gate)
+        await wait_until_begun(gate)
     search = asyncio.ensure_future(workers.run(lambda: "found", kind="search"))
     await asyncio.sleep(0)
     gates[0].open.set()
@@ -185,7 +185,7 @@ async def test_a_long_job_that_is_left_behind_gives_its_place_in_the_lane_back()
     stuck = [Gate() for _ in range(LONG_THREADS)]
     for gate in stuck:
         task = asyncio.ensure_future(workers.run(gate, kind="search"))
-        await begun(gate)
+        await wait_until_begun(gate)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
     async with asyncio.timeout(BOUND):
@@ -199,7 +199,7 @@ async def test_reads_do_not_queue_behind_changes_that_wait() -> None:
     workers = Workers(slow_seconds=BOUND)
     gates = [Gate() for _ in range(2 * THREADS)]
     changes = [asyncio.ensure_future(workers.run(gate, changes=True)) for gate in gates]
-    await begun(gates[0])
+    await wait_until_begun(gates[0])
     async with asyncio.timeout(BOUND):
         assert await workers.run(lambda: "read") == "read"
         assert await workers.run(lambda: "found", long=True) == "found"
@@ -230,7 +230,7 @@ async def test_slow_jobs_leave_threads_for_other_lanes() -> None:
     workers = Workers(slow_seconds=0.0)
     gates = [Gate() for _ in range(2 * MOST_THREADS)]
     slow = [asyncio.ensure_future(workers.run(gate, changes=True)) for gate in gates]
-    await begun(gates[MOST_SLOW])
+    await wait_until_begun(gates[MOST_SLOW])
     async with asyncio.timeout(BOUND):
         assert await workers.run(lambda: "read") == "read"
     assert not any(gate.begun.is_set() for gate in gates[MOST_SLOW + CHANGE_THREADS :])
@@ -247,7 +247,7 @@ async def test_a_kind_that_turns_out_to_be_long_leaves_the_short_lane() -> None:
     held = [Gate() for _ in range(THREADS)]
     reads = [asyncio.ensure_future(workers.run(gate)) for gate in held]
     for gate in held:
-        await begun(gate)
+        await wait_until_begun(gate)
     first = asyncio.ensure_future(workers.run(compute, kind="search"))
     gates = [Gate() for _ in range(THREADS)]
     searches = [asyncio.ensure_future(workers.run(gate, kind="search")) for gate in gates]
@@ -258,7 +258,7 @@ async def test_a_kind_that_turns_out_to_be_long_leaves_the_short_lane() -> None:
     for gate in held:
         gate.open.set()
     for gate in gates[:LONG_THREADS]:
-        await begun(gate)
+        await wait_until_begun(gate)
     async with asyncio.timeout(BOUND):
         assert await workers.run(lambda: "read") == "read"
     assert not any(gate.begun.is_set() for gate in gates[LONG_THREADS:])
@@ -273,7 +273,7 @@ async def test_callers_take_turns() -> None:
     workers = Workers(1, slow_seconds=BOUND)
     gate = Gate()
     first = asyncio.ensure_future(workers.run(gate))
-    await begun(gate)
+    await wait_until_begun(gate)
     order: list[str] = []
     jobs = [
         asyncio.ensure_future(workers.run(lambda caller=caller: order.append(caller), caller=caller))  # type: ignore[misc]
@@ -300,7 +300,7 @@ async def test_every_second_long_job_is_of_the_cheapest_kind() -> None:
     await workers.run(compute, kind="word")
     gate = Gate()
     first = asyncio.ensure_future(workers.run(gate, kind="pattern"))
-    await begun(gate)
+    await wait_until_begun(gate)
     order: list[str] = []
 
     def wait(caller: str, kind: str) -> asyncio.Future[None]:
@@ -361,7 +361,7 @@ async def test_a_cancelled_job_starts_no_further_query_unless_it_changes_somethi
         went_on.set()
 
     waiting = asyncio.ensure_future(workers.run(query, cancellable=cancellable))
-    await begun(gate)
+    await wait_until_begun(gate)
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
     gate.open.set()

@@ -19,7 +19,7 @@ from vaultbridge.protocols.mcp.versions import (
 SCHEMAS = Path(__file__).parents[2] / "data" / "mcp-schema"
 
 
-def definitions(version: str) -> dict[str, Any]:
+def read_definitions(version: str) -> dict[str, Any]:
     schema = json.loads((SCHEMAS / f"{version}.json").read_text("utf-8"))
     found: dict[str, Any] = schema.get("$defs") or schema["definitions"]
     return found
@@ -34,7 +34,7 @@ def test_all_published_versions_are_known_oldest_first() -> None:
 
 @pytest.mark.parametrize("name", list(VERSIONS))
 def test_the_table_says_what_the_schema_says(name: str) -> None:
-    known, version = definitions(name), VERSIONS[name]
+    known, version = read_definitions(name), VERSIONS[name]
     tool = known["Tool"]["properties"]
     assert version.tool_annotations == ("annotations" in tool)
     assert version.titles == ("title" in tool)

@@ -38,7 +38,7 @@ ICON = Icon(src="data:image/png;base64,", mime_type="image/png")
 NOTED = Annotations(audience=("user",), priority=0.5, last_modified="2026-01-01T00:00:00Z")
 
 
-def listed(item: Any, version: Version) -> Any:
+def render_listed(item: Any, version: Version) -> Any:
     """As the client reads it."""
     return msgspec.json.decode(msgspec.json.encode(mcp_wire.render_item(item, version)))
 
@@ -54,7 +54,7 @@ def test_a_resource_keeps_its_annotations_but_not_later_additions() -> None:
         icons=(ICON,),
         meta={"x/y": 1},
     )
-    old = listed(info, V2024_11_05)
+    old = render_listed(info, V2024_11_05)
     assert old == {
         "uri": "a:b",
         "name": "b",
@@ -62,11 +62,11 @@ def test_a_resource_keeps_its_annotations_but_not_later_additions() -> None:
         "mimeType": "text/markdown",
         "annotations": {"audience": ["user"], "priority": 0.5},
     }
-    new = listed(info, V2025_11_25)
+    new = render_listed(info, V2025_11_25)
     assert new["annotations"]["lastModified"] == "2026-01-01T00:00:00Z"
     assert new["icons"] == [{"src": "data:image/png;base64,", "mimeType": "image/png"}]
     assert new["_meta"] == {"x/y": 1}
-    assert "icons" not in listed(info, V2025_06_18)
+    assert "icons" not in render_listed(info, V2025_06_18)
 
 
 def test_a_schema_passes_through_unchanged() -> None:
@@ -77,13 +77,13 @@ def test_a_schema_passes_through_unchanged() -> None:
         "$defs": {"x": {}},
     }
     for version in VERSIONS.values():
-        assert listed(ToolInfo(name="t", input_schema=schema), version)["inputSchema"] == schema
+        assert render_listed(ToolInfo(name="t", input_schema=schema), version)["inputSchema"] == schema
 
 
 def test_titles_of_arguments_go_with_the_other_titles() -> None:
     info = PromptInfo(name="p", arguments=(PromptArgument(name="a", title="A"),))
-    assert listed(info, V2025_03_26)["arguments"] == [{"name": "a"}]
-    assert listed(info, V2025_06_18)["arguments"] == [{"name": "a", "title": "A"}]
+    assert render_listed(info, V2025_03_26)["arguments"] == [{"name": "a"}]
+    assert render_listed(info, V2025_06_18)["arguments"] == [{"name": "a", "title": "A"}]
 
 
 def test_content_a_version_lacks_is_said_in_text() -> None:

@@ -22,10 +22,10 @@ from support.raw_websocket import (
     PONG,
     TEXT,
     RawClient,
-    close_frame,
     connect,
-    deflated,
-    frame,
+    deflate_payload,
+    make_close_frame,
+    make_frame,
 )
 from support.websocket import TOKEN, served
 from vaultbridge.protocols.websocket.socket import MESSAGE_BYTES
@@ -65,11 +65,11 @@ def draw_frame(rng: random.Random, *, inside: bool, deflate: bool) -> tuple[int,
     elif opcode >= CLOSE and rng.random() < 0.97:
         payload = payload[:125]
     elif deflate and opcode == TEXT and final and rng.random() < 0.4:
-        rsv, payload = 4, deflated(payload) if rng.random() < 0.9 else payload
+        rsv, payload = 4, deflate_payload(payload) if rng.random() < 0.9 else payload
     if rng.random() < 0.02:
         rsv = rng.randrange(8)
     mask = None if rng.random() < 0.01 else rng.randbytes(4)
-    return opcode, final, frame(opcode, payload, final=final, rsv=rsv, mask=mask)
+    return opcode, final, make_frame(opcode, payload, final=final, rsv=rsv, mask=mask)
 
 
 def draw_frames(rng: random.Random, *, deflate: bool) -> Iterator[bytes]:
@@ -125,7 +125,7 @@ async def converse(client: RawClient, frames: list[bytes], rng: random.Random) -
     """Send the frames, cut anywhere, with a close at the end, and read until the server has closed."""
     last = frames[-1]
     closed = last[0] & 0x0F == CLOSE and last[1] & 0x80
-    data = b"".join(frames) + (b"" if closed else close_frame(1000))
+    data = b"".join(frames) + (b"" if closed else make_close_frame(1000))
     while data:
         step = rng.choice([1, 3, 40, len(data)])
         await client.send(data[:step])
@@ -166,11 +166,11 @@ async def test_drawn_frames_get_the_verdict_of_another_library_and_the_peer_lear
 @pytest.mark.parametrize(
     ("code", "data"),
     [
-        (1002, frame(TEXT, b"x", rsv=2)),
-        (1002, frame(TEXT, b"x", rsv=4)),
+        (1002, make_frame(TEXT, b"x", rsv=2)),
+        (1002, make_frame(TEXT, b"x", rsv=4)),
         (1002, b"\x89\xfe\x00\x01\x00\x00\x00\x00x"),
-        (1007, frame(TEXT, b"\xff") + frame(5)),
-        (1003, frame(BINARY, b"x") + frame(TEXT, b"x", mask=None)),
+        (1007, make_frame(TEXT, b"\xff") + make_frame(5)),
+        (1003, make_frame(BINARY, b"x") + make_frame(TEXT, b"x", mask=None)),
         (1007, None),
     ],
     ids=[
@@ -189,10 +189,10 @@ async def test_a_peer_that_sends_on_after_a_fault_still_learns_the_code(
     offer = {} if data is not None else {"Sec_WebSocket_Extensions": "permessage-deflate"}
     async with served() as server:
         client = await connect(server.port, X_Claude_Code_Ide_Authorization=TOKEN, **offer)
-        bad = frame(TEXT, zlib.compress(b"not raw") * 9, rsv=4) if data is None else data
-        await client.send(bad + frame(TEXT, bytes(60_000)) * 40)
+        bad = make_frame(TEXT, zlib.compress(b"not raw") * 9, rsv=4) if data is None else data
+        await client.send(bad + make_frame(TEXT, bytes(60_000)) * 40)
         found = await client.receive_close()
         assert found in (FAULTS if code != 1002 else {1002})
-        await client.send(close_frame(1000))
+        await client.send(make_close_frame(1000))
         assert await asyncio.wait_for(client.reader.read(), 60) == b""
         await client.close()

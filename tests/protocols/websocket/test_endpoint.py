@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 
 from support.dial import dial
-from support.raw_websocket import CLOSE, PING, PONG, TEXT, close_frame, connect, frame
+from support.raw_websocket import CLOSE, PING, PONG, TEXT, connect, make_close_frame, make_frame
 from support.waiting import BOUND
 from support.websocket import TOKEN, served
 from vaultbridge.protocols.claude_ide.lock_files import TOKEN_HEADER
@@ -136,7 +136,7 @@ async def test_the_eleventh_connection_is_answered_503_until_one_leaves() -> Non
         late = await connect(server.port, **AUTH)
         assert late.status == 503
         await late.close()
-        await clients[0].send(close_frame(1000))
+        await clients[0].send(make_close_frame(1000))
         assert await clients[0].receive_close() == 1000
         await server.until_open(MAX_CONNECTIONS - 1)
         again = await connect(server.port, **AUTH)
@@ -159,7 +159,7 @@ async def test_connecting_and_leaving_are_logged_in_the_seeds_words(caplog: pyte
     caplog.set_level(logging.DEBUG, "vaultbridge")
     async with served() as server:
         client = await connect(server.port, **AUTH)
-        await client.send(frame(TEXT, b"{}"))
+        await client.send(make_frame(TEXT, b"{}"))
         await client.receive()
         await server.endpoint.check_health()
         await client.close()
@@ -214,7 +214,7 @@ async def test_a_peer_that_answers_stays() -> None:
             await server.endpoint.check_health()
             ping = await client.receive()
             assert ping.opcode == PING
-            await client.send(frame(PONG, ping.payload) + frame(TEXT, b"heard?"))
+            await client.send(make_frame(PONG, ping.payload) + make_frame(TEXT, b"heard?"))
             assert (await client.receive()).payload == b"heard?"
         assert len(server.endpoint.sockets) == 1
         await client.close()
@@ -227,7 +227,7 @@ async def test_a_peer_that_stays_silent_is_removed(caplog: pytest.LogCaptureFixt
         talking = await connect(server.port, **AUTH)
         await server.until_open(2)
         await server.endpoint.check_health()
-        await talking.send(frame(TEXT, b"any message is a sign of life"))
+        await talking.send(make_frame(TEXT, b"any message is a sign of life"))
         assert (await talking.receive()).opcode == PING
         await talking.receive()
         await server.endpoint.check_health()
@@ -361,7 +361,7 @@ async def test_shutting_down_closes_with_1001_and_refuses_new_connections() -> N
         await server.until_open(1)
         shutting = asyncio.ensure_future(server.endpoint.shut_down())
         assert await client.receive_close() == 1001
-        await client.send(frame(CLOSE, b"\x03\xe9"))
+        await client.send(make_frame(CLOSE, b"\x03\xe9"))
         await asyncio.wait_for(shutting, BOUND)
         await server.until_open(0)
         late = await connect(server.port, **AUTH)
@@ -405,9 +405,9 @@ async def test_a_serving_function_that_fails_ends_only_its_own_connection(
 
     async with served(fails) as server:
         bad, good = await connect(server.port, **AUTH), await connect(server.port, **AUTH)
-        await bad.send(frame(TEXT, b"fail"))
+        await bad.send(make_frame(TEXT, b"fail"))
         assert await bad.receive_close() == 1011
-        await good.send(frame(TEXT, b"go on"))
+        await good.send(make_frame(TEXT, b"go on"))
         assert (await good.receive()).payload == b"fine"
         await good.close()
         await bad.close()
