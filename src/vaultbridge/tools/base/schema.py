@@ -104,7 +104,13 @@ def derive_schema(arguments: type[Struct]) -> dict[str, Any]:
     properties = schema.pop("properties", {})
     # Required arguments come first, because that is the order in which they are read.
     schema["properties"] = {name: properties[name] for name in [*required, *properties]}
-    return {**schema, "required": required} if required else schema
+    return close_if_empty({**schema, "required": required} if required else schema)
+
+
+def close_if_empty(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a tool without arguments says so, as MCP recommends: to a strict converter, an object
+    without properties might have any."""
+    return schema if schema["properties"] else {**schema, "additionalProperties": False}
 
 
 def _shorten(node: Any, definitions: dict[str, Any]) -> Any:
