@@ -6,6 +6,7 @@ It is read from the picture in ARCHITECTURE.md: an import goes down it, never up
 from __future__ import annotations
 
 import ast
+import graphlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,7 +53,10 @@ NAMES_ONLY = {"tools.suggestions"}
 KNOWS_NO_VAULT = ("protocols", "protocols.http", "protocols.websocket", "protocols.mcp", "protocols.mcp.http")
 """Packages whose own modules move and order messages, and give them no meaning in a vault."""
 
-PROTOCOLS = ("mcp", "claude_ide", "bridge_v1", "editor")
+SHARED = {"http", "websocket"}
+"""The folders in `protocols/` that several protocols use. Every other folder is a protocol."""
+
+PROTOCOLS = sorted({init.parent.name for init in (SOURCE / "protocols").glob("*/__init__.py")} - SHARED)
 
 MAY_USE = {"claude_ide": {"mcp"}, "bridge_v1": {"mcp"}, "editor": {"claude_ide"}}
 """Which protocol may use which other: Claude Code's socket and Bridge v1 offer what MCP offers, and the
@@ -83,18 +87,24 @@ FOLDER_MODULES = 20
 """A folder with more is a list nobody reads. Most hold a dozen; the tools have about one module each."""
 
 
-def list_imports(file: Path) -> Iterator[tuple[str, int]]:
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+def list_imports(file: Path, *, loading: bool = False) -> Iterator[tuple[str, int]]:
+    """What a module imports, and where; with `loading`, only what it imports when it is loaded itself."""
+    tree = ast.parse(file.read_text("utf-8"))
+    for node in _walk_loaded(tree) if loading else ast.walk(tree):
         if isinstance(node, ast.Import):
             for name in node.names:
                 yield name.name, node.lineno
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{file.name}:{node.lineno}: a relative import hides where it leads"
+            assert node.level == 0, f"{name_place(file, node.lineno)}: a relative import hides where it leads"
             if node.module and node.module.startswith("vaultbridge"):
                 for name in node.names:
                     yield f"{node.module}.{name.name}", node.lineno
             elif node.module:
                 yield node.module, node.lineno
+
+
+def name_place(file: Path, line: int) -> str:
+    return f"{file.relative_to(ROOT)}:{line}"
 
 
 def name_module(file: Path) -> str:
@@ -109,8 +119,18 @@ def is_within(name: str, parts: set[str]) -> bool:
     return any(name == part or name.startswith(f"{part}.") for part in parts)
 
 
-def list_our_imports(file: Path) -> Iterator[tuple[str, int]]:
-    for name, line in list_imports(file):
+def _walk_loaded(node: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            continue
+        yield child
+        yield from _walk_loaded(child)
+
+
+def list_our_imports(file: Path, *, loading: bool = False) -> Iterator[tuple[str, int]]:
+    for name, line in list_imports(file, loading=loading):
         if name.startswith("vaultbridge.") and name != "vaultbridge.__version__":
             yield name.removeprefix("vaultbridge."), line
 
@@ -121,9 +141,30 @@ FILES = sorted(f for f in SOURCE.rglob("*.py") if f.parent != SOURCE or f.name !
 @pytest.mark.parametrize("file", FILES, ids=name_module)
 def test_imports_go_down_the_picture(file: Path) -> None:
     part = name_part(file)
+    assert part in ORDER, f"{part} is not in the picture in ARCHITECTURE.md"
     allowed = KNOWS_ONLY.get(part, set(ORDER[: ORDER.index(part)])) | {part}
+    why = "KNOWS_ONLY lists what it may use" if part in KNOWS_ONLY else "ARCHITECTURE.md draws that above it"
     for name, line in list_our_imports(file):
-        assert is_within(name, allowed), f"{file.name}:{line}: {part} may not import {name}"
+        assert is_within(name, allowed), f"{name_place(file, line)}: {part} may not import {name}: {why}"
+
+
+def test_no_modules_need_each_other_to_load() -> None:
+    """The picture gives no order within a part. There is still one in which its modules can be read."""
+    modules = {name_module(file) for file in FILES}
+    graph = {
+        name_module(file): {
+            target
+            for name, _ in list_our_imports(file, loading=True)
+            for target in (name, name.rpartition(".")[0])
+            if target in modules and target != name_module(file)
+        }
+        for file in FILES
+        if file.name != "__init__.py"
+    }
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail("these modules import each other: " + " <- ".join(error.args[1]))
 
 
 @pytest.mark.parametrize(
@@ -132,7 +173,7 @@ def test_imports_go_down_the_picture(file: Path) -> None:
 def test_modules_that_move_messages_know_no_vault(file: Path) -> None:
     for name, line in list_our_imports(file):
         assert not is_within(name, MODEL) or is_within(name, NAMES_ONLY), (
-            f"{file.name}:{line}: imports {name}"
+            f"{name_place(file, line)}: moves messages and may not import {name}, which knows what a vault is"
         )
 
 
@@ -142,7 +183,7 @@ def test_a_protocol_uses_only_the_others_it_may(protocol: str) -> None:
     others -= {f"protocols.{other}" for other in MAY_USE.get(protocol, ())}
     for file in (SOURCE / "protocols" / protocol).rglob("*.py"):
         for name, line in list_our_imports(file):
-            assert not is_within(name, others), f"{file.name}:{line}: {protocol} imports {name}"
+            assert not is_within(name, others), f"{name_place(file, line)}: not in MAY_USE: {name}"
 
 
 @pytest.mark.parametrize(
@@ -156,17 +197,23 @@ def test_a_protocol_uses_only_the_others_it_may(protocol: str) -> None:
 )
 def test_what_protocols_share_uses_none_of_them(file: Path) -> None:
     for name, line in list_our_imports(file):
-        assert not is_within(name, {f"protocols.{protocol}" for protocol in PROTOCOLS}), f"{file.name}:{line}"
+        assert not is_within(name, {f"protocols.{protocol}" for protocol in PROTOCOLS}), (
+            f"{name_place(file, line)}: what protocols share may not import {name}"
+        )
 
 
 def test_every_part_is_in_the_picture() -> None:
-    assert sorted({name_part(file) for file in FILES}) == sorted(ORDER)
+    parts = {name_part(file) for file in FILES}
+    assert parts - set(ORDER) == set(), "not in the picture in ARCHITECTURE.md"
+    assert set(ORDER) - parts == set(), "in the picture, but not in src/vaultbridge"
 
 
 @pytest.mark.parametrize("file", [f for f in FILES if name_part(f) in PURE], ids=name_module)
 def test_the_pure_parts_do_no_io(file: Path) -> None:
     for name, line in list_imports(file):
-        assert name.split(".")[0] not in DOES_IO, f"{file.name}:{line}: imports {name}"
+        assert name.split(".")[0] not in DOES_IO, (
+            f"{name_place(file, line)}: {name_part(file)} is pure and may not import {name}"
+        )
 
 
 @pytest.mark.parametrize("file", FILES, ids=name_module)
