@@ -1,5 +1,5 @@
-"""The messages of Claude Code's IDE socket: MCP, the methods of the two specifications that we hold to (seed
-000 and seed 001), the IDE tools and the notifications.
+"""The messages of Claude Code's IDE socket: MCP, the methods of the two documents that we hold to (000 and
+001, in docs/protocols), the IDE tools and the notifications.
 
     ide = ClaudeIde(view, hub, server)
     connection = Connection(ide.dialect(name), socket)      # one per client
@@ -54,7 +54,7 @@ ROOTS_SECONDS: Final = 5.0
 sent unquoted."""
 
 ANSWER_BYTES: Final = 10 * MIB - 1024
-"""Seed 000's limit for a message, less room for what surrounds the text."""
+"""Document 000's limit for a message, less room for what surrounds the text."""
 
 SAFE_CHARS: Final = 1 * MIB
 """A text of this many characters always fits: JSON writes a character in at most six bytes."""
@@ -63,7 +63,8 @@ log = logging.getLogger("vaultbridge.ide")
 
 
 class IdeOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """`relative_paths` sends the seed's form of `filePath`. `quote_mentions` turns `wire.quote_path` on."""
+    """`relative_paths` sends `filePath` as document 000 writes it. `quote_mentions` turns `wire.quote_path`
+    on."""
 
     relative_paths: bool = False
     quote_mentions: bool = True
@@ -178,7 +179,7 @@ class _IdeDialect:
         if _is_ide_tool(request):
             return self._mcp.wrap_handler(request, self._call_ide_tool)
         if request.method == "initialize" and "protocolVersion" not in request.params:
-            # Seed 000 shows no parameters at all; there was only one version then.
+            # Document 000 shows no parameters at all; there was only one version then.
             request.params["protocolVersion"] = V2024_11_05.name
         if request.method == "resources/list" and not self._ide.server.offer.resources:
             return self._mcp.wrap_handler(request, self._no_resources)
@@ -205,7 +206,7 @@ class _IdeDialect:
         verb = {"files/read": "read", "readFile": "read", "writeFile": "write"}.get(call.method)
         if verb is None or not isinstance(error, VaultbridgeError) or isinstance(error, InvalidArgument):
             return self._mcp.render_failure(error, call)
-        # Seed 001 prescribes this code and this wording for a failed file operation.
+        # Document 001 prescribes this code and this wording for a failed file operation.
         why = "File not found" if isinstance(error, NoteNotFound) else str(error)
         return ErrorObject(INTERNAL_ERROR, f"failed to {verb} file: {why}", failures.render_error_data(error))
 
@@ -282,7 +283,7 @@ class _IdeDialect:
         if isinstance(uri, str) and uri.startswith("file://"):
             self._record.folder = unquote(urlsplit(uri).path)
 
-    # The methods of seeds 000 and 001.
+    # The methods of documents 000 and 001.
 
     async def _read_file(self, call: Call) -> str:
         text = mcp_wire.read_string(call.params, "path")
@@ -330,7 +331,7 @@ class _IdeDialect:
         return wire.encode_workspace_selection(self._ide.hub.state.focus(), self._ide.paths)
 
     async def _initialized(self, call: Call) -> dict[str, Any]:
-        """Seed 000 lists `initialized` as a request: with an id, it is answered."""
+        """Document 000 lists `initialized` as a request: with an id, it is answered."""
         self._mcp.handle_notification(Notification("initialized", {}))
         self._client_ready(ask=bool(self._ide.others))
         return {}

@@ -1,4 +1,4 @@
-"""Finds out why Claude Code does not connect, by seed 001's checklist and by what the real client does.
+"""Finds out why Claude Code does not connect, by document 001's checklist and by what the real client does.
 
 It reads lock files and tries the port as a client would, and changes nothing. Each check says what it found
 and what to do about it. No finding contains a secret.
@@ -160,7 +160,7 @@ def _list_outer_addresses() -> list[str]:
 
 
 def _check_handshake(port: int, token: str) -> Check:
-    """Try what seed 001 tries with curl: an upgrade, once without the token and once with it."""
+    """Try what document 001 tries with curl: an upgrade, once without the token and once with it."""
     name = "WebSocket handshake"
     try:
         without = _upgrade(port, "")

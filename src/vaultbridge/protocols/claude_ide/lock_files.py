@@ -42,8 +42,8 @@ _LOCK_NAME: Final = re.compile(r"[0-9]{1,5}\.lock")
 
 
 class LockFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Seed 000's fields, a superset of seed 001's. `workspace_folders` are absolute real paths; ours are
-    never empty, because the client offers the bridge only inside one of them.
+    """Document 000's fields, a superset of document 001's. `workspace_folders` are absolute real paths; ours
+    are never empty, because the client offers the bridge only inside one of them.
 
     Other editors write fewer fields: a missing one has its default here.
     """

@@ -4,9 +4,9 @@ Takes values and returns JSON values; the only disk access resolves a folder's s
 count from 0; columns are UTF-16 units on both sides. If a release turns out to behave differently, this is
 the module to change.
 
-The client sends and expects absolute paths; the seeds' clients send paths relative to the vault, with or
-without a leading slash. Both are accepted; `vault.absolute` has the rule. Whether a path leads out of the
-vault through a symlink is decided in `vault` (`locate`).
+The client sends and expects absolute paths; the clients of documents 000 and 001 send paths relative to the
+vault, with or without a leading slash. Both are accepted; `vault.absolute` has the rule. Whether a path leads
+out of the vault through a symlink is decided in `vault` (`locate`).
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ _LANGUAGES: Final = {"md": "markdown", "canvas": "json", "base": "yaml", "json":
 
 
 def encode_selection(focus: Focus | None, paths: IdePaths) -> dict[str, Any]:
-    """Seed 000's shape. Without a focus, the same shape with empty values clears the client's display; a null
-    anywhere would make the client drop the whole message."""
+    """Document 000's shape. Without a focus, the same shape with empty values clears the client's display; a
+    null anywhere would make the client drop the whole message."""
     if focus is None:
         return {"text": "", "filePath": "", "fileUrl": "", "selection": _encode_range(Selection())}
     return {
@@ -66,7 +66,7 @@ def encode_selection(focus: Focus | None, paths: IdePaths) -> dict[str, Any]:
 
 
 def encode_mention(mention: Mention, paths: IdePaths, *, client_folder: str = "") -> dict[str, Any]:
-    """Seed 000's shape: lines from 0 and inclusive, left out for a whole note.
+    """Document 000's shape: lines from 0 and inclusive, left out for a whole note.
 
     When the client's working folder is known, a path that the client would insert unquoted and then fail to
     attach is quoted for it (`quote_path`).
@@ -106,7 +106,7 @@ def quote_path(absolute: str, client_folder: str, first: int | None, last: int |
 
 
 def encode_workspace_selection(focus: Focus | None, paths: IdePaths) -> dict[str, Any]:
-    """Seed 000's `workspace/selection`: the selection and the cursor, which is at its end."""
+    """Document 000's `workspace/selection`: the selection and the cursor, which is at its end."""
     shape = encode_selection(focus, paths)
     return {**shape, "cursor": shape["selection"]["end"]}
 
@@ -184,7 +184,8 @@ class IdePaths:
         self._relative = relative
 
     def for_client(self, path: VaultPath) -> str:
-        """The form sent to clients: absolute, or the seed's relative form when the person has chosen that."""
+        """The form sent to clients: absolute, or relative as in document 000 if the person has chosen
+        that."""
         return path if self._relative else self.absolute(path)
 
     def absolute(self, path: VaultPath) -> str:
@@ -210,7 +211,7 @@ class IdePaths:
         return vault_path(text if inner is None else inner)
 
     def parse_lenient(self, text: str) -> VaultPath:
-        """Like `parse`, but a leading slash may also mean the top of the vault, as seed 000 writes it."""
+        """Like `parse`, but a leading slash may also mean the top of the vault, as document 000 writes it."""
         inner = relative_to_vault(text, self._view.folder)
         return vault_path(text if inner is None else inner)
 

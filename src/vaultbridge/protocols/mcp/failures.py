@@ -1,10 +1,10 @@
 """Turns a failure into the form of each MCP version. `to_wire` is the only place that decides.
 
-2024-11-05 is the version of the stdio contract (seed 004): there, a failed tool is a JSON-RPC error with one
-of the seven application codes. Newer versions report it in a result, because a model cannot see a protocol
-error. 2026-07-28 reserves -32002 and advises against new uses of its neighbours, so there an error outside a
-tool is -32602 or -32603; `data.errorCode` is the same everywhere. The HTTP status of an error is decided in
-`mcp/http/reply.py`.
+2024-11-05 is the version of the stdio contract (document 004): there, a failed tool is a JSON-RPC error with
+one of the seven application codes. Newer versions report it in a result, because a model cannot see a
+protocol error. 2026-07-28 reserves -32002 and advises against new uses of its neighbours, so there an error
+outside a tool is -32602 or -32603; `data.errorCode` is the same everywhere. The HTTP status of an error is
+decided in `mcp/http/reply.py`.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     advertised nor answered."""
 
     name: str = "obsidian-mcp"
-    """The name in seed 004."""
+    """The name in document 004."""
     title: str = "vaultbridge"
     version: str = __version__
     description: str = ""

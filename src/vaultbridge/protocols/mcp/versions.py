@@ -11,8 +11,8 @@ listed only if the protocol forbids it in some phase.
      └──────────── exit or end of input ─────────────────┴──> CLOSING ──drained──> CLOSED
 
 `NEW` admits only what `ADMITTED` lists. A 2026-07-28 request carries its own version and is admitted in every
-phase but CLOSED (the caller checks that first). `OPEN` and `READY` admit the same requests, because seed 004
-has no `initialized` notification; only our own requests to the client wait for READY, as 2024-11-05 to
+phase but CLOSED (the caller checks that first). `OPEN` and `READY` admit the same requests, because document
+004 has no `initialized` notification; only our own requests to the client wait for READY, as 2024-11-05 to
 2025-11-25 demand (Lifecycle, Initialization).
 """
 
@@ -40,7 +40,7 @@ class Version(msgspec.Struct, frozen=True, kw_only=True):
     batches: bool = False
     """Added in 2025-03-26, removed in 2025-06-18."""
     tool_errors_as_results: bool = True
-    """Seed 004, written for 2024-11-05, reports failed tools as JSON-RPC errors."""
+    """Document 004, written for 2024-11-05, reports failed tools as JSON-RPC errors."""
     audio: bool = True
     tool_annotations: bool = True
     completions_capability: bool = True

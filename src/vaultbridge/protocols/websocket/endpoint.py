@@ -33,7 +33,7 @@ TOKEN_PROTOCOL_PREFIX: Final = "vaultbridge.token."
 (browsers). Never echoed, never logged."""
 
 MAX_CONNECTIONS: Final = 10
-"""Seed 000: ten concurrent connections; the eleventh is answered 503."""
+"""Document 000: ten concurrent connections; the eleventh is answered 503."""
 
 MAX_UNAUTHENTICATED: Final = 8
 """Connections that may be open before they have sent the token in their first message. A client sends it
@@ -41,7 +41,7 @@ within milliseconds. When there are too many, the oldest is dropped, so that sil
 others."""
 
 PING_SECONDS: Final = 30.0
-"""Seed 000: health checks every 30 seconds."""
+"""Document 000: health checks every 30 seconds."""
 
 BAD_MESSAGES: Final = 64
 """How many unreadable messages in a row close a connection. Each is answered with what is wrong; a program

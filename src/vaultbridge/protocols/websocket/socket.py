@@ -25,14 +25,14 @@ from vaultbridge.limits import MIB
 from vaultbridge.protocols.websocket import frame_guard
 
 MESSAGE_BYTES: Final = 10 * MIB
-"""Seed 000: a message may have 10 MB. A larger one closes the connection with 1009."""
+"""Document 000: a message may have 10 MB. A larger one closes the connection with 1009."""
 
 UNAUTHENTICATED_BYTES: Final = 64 * 1024
 """The same before the peer has authenticated: a greeting has a few hundred bytes."""
 
 OUTGOING_BYTES: Final = 1 * MIB
-"""Seed 000's buffer limit: what may wait for a peer in addition to the message being written. A notification
-that exceeds it drops the peer, so that a slow reader costs the others nothing."""
+"""Document 000's buffer limit: what may wait for a peer in addition to the message being written. A
+notification that exceeds it drops the peer, so that a slow reader costs the others nothing."""
 
 ANSWER_BYTES: Final = 4 * MESSAGE_BYTES
 """Answers may exceed OUTGOING_BYTES while the peer reads, because it asked for them, but never this."""

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from vaultbridge.tools.base.tool import Profile, ToolContext
 
 SERVER_NAME: Final = "obsidian-mcp"
-"""The name in seed 004."""
+"""The name in document 004."""
 
 WARM_SECONDS: Final = 0.05
 """How long after the start the engine is loaded if nothing needed it before: a client sends its first
