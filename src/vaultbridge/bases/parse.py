@@ -144,7 +144,7 @@ class _BaseReader:
         import yaml  # imported when needed: a server that reads no base starts without it
 
         if len(text) > BASE_CHARS:
-            self._problem(
+            self._report(
                 f"The base has more than {BASE_CHARS} characters, so it is not read.", self._first_line
             )
             return None
@@ -156,9 +156,9 @@ class _BaseReader:
             line = min(mark.line + 1, text.rstrip().count("\n") + 1) if mark else 1
             reason = getattr(error, "problem", None) or "it cannot be read"
             reason = reason.replace("'<stream end>'", "the end")
-            self._problem(f"The base is not valid YAML: {reason}.", self._first_line + line - 1)
+            self._report(f"The base is not valid YAML: {reason}.", self._first_line + line - 1)
         except (RecursionError, ValueError):
-            self._problem(
+            self._report(
                 "The base is not valid YAML: it is nested too deeply or has bad values.", self._first_line
             )
         return None
@@ -184,7 +184,7 @@ class _BaseReader:
             readable=self._readable,
         )
 
-    def _problem(self, message: str, line: int) -> None:
+    def _report(self, message: str, line: int) -> None:
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(Problem("bad-base", message, line))
 
@@ -195,7 +195,7 @@ class _BaseReader:
         self._visited += 1
         if self._visited == MAX_YAML_NODES:
             # A filter may be left out, and without it every file would pass.
-            self._problem(f"The base has more than {MAX_YAML_NODES} entries.", self._first_line)
+            self._report(f"The base has more than {MAX_YAML_NODES} entries.", self._first_line)
             self._readable = False
         return self._visited < MAX_YAML_NODES
 
@@ -212,7 +212,7 @@ class _BaseReader:
         if node is None or (self._kind(node) == "scalar" and self._text(node) is None):
             return {}
         if self._kind(node) != "mapping":
-            self._problem(f"{what} should be a mapping of keys to values.", self._line(node))
+            self._report(f"{what} should be a mapping of keys to values.", self._line(node))
             return {}
         fields: dict[str, Any] = {}
         for key, value in node.value:
@@ -221,7 +221,7 @@ class _BaseReader:
             name = str(key.value) if self._kind(key) == "scalar" else ""
             if name in fields:
                 # Refused as in the app, because it is unclear which of the two is meant.
-                self._problem(f"The key {name!r} is used twice.", self._line(key))
+                self._report(f"The key {name!r} is used twice.", self._line(key))
                 self._readable = False
             fields[name] = value
         return fields
@@ -230,7 +230,7 @@ class _BaseReader:
         if node is None or (self._kind(node) == "scalar" and self._text(node) is None):
             return []
         if self._kind(node) != "sequence":
-            self._problem(f"{what} should be a list.", self._line(node))
+            self._report(f"{what} should be a list.", self._line(node))
             return []
         return [item for item in node.value if self._visit()]
 
@@ -239,7 +239,7 @@ class _BaseReader:
         for name, value in self._mapping(node, what).items():
             source = self._text(value)
             if source is None:
-                self._problem(f"{what}.{name} should be an expression as text.", self._line(value))
+                self._report(f"{what}.{name} should be an expression as text.", self._line(value))
             else:
                 found[name] = self._expression(source, self._line(value))
         return found
@@ -248,7 +248,7 @@ class _BaseReader:
         try:
             return Expression(source, line, parse_expression(source))
         except InvalidQuery as error:
-            self._problem(f"{source}: {error}", line)
+            self._report(f"{source}: {error}", line)
             return Expression(source, line, error=error)
 
     def _check(self, expressions: Iterable[Expression], formulas: Collection[str]) -> None:
@@ -257,7 +257,7 @@ class _BaseReader:
                 try:
                     check_expression(expression.tree, formulas)
                 except InvalidQuery as error:
-                    self._problem(f"{expression.source}: {error}", expression.line)
+                    self._report(f"{expression.source}: {error}", expression.line)
 
     def _filter(self, node: Any, depth: int = 0) -> Filter | None:
         if node is None:
@@ -290,7 +290,7 @@ class _BaseReader:
 
     def _bad_filter(self, node: Any, message: str) -> Filter:
         """Return a filter that cannot be run. Without a filter every file would pass."""
-        self._problem(message, self._line(node))
+        self._report(message, self._line(node))
         return Statement(Expression("", self._line(node), error=InvalidQuery(message)))
 
     def _filters(self, node: Any, depth: int) -> tuple[Filter, ...]:
@@ -327,7 +327,7 @@ class _BaseReader:
         texts = [(item, self._text(item)) for item in self._items(node, what)]
         for item, text in texts:
             if text is None:
-                self._problem(f"An entry of {what} should be the name of a property.", self._line(item))
+                self._report(f"An entry of {what} should be the name of a property.", self._line(item))
         return [text for _, text in texts if text is not None]
 
     def _sort_key(self, node: Any) -> SortKey | None:
@@ -339,11 +339,11 @@ class _BaseReader:
         fields = self._mapping(node, "A sort or group")
         name = self._text(fields.get("property")) or self._text(fields.get("column"))
         if name is None:
-            self._problem("A sort or group needs a property.", self._line(node))
+            self._report("A sort or group needs a property.", self._line(node))
             return None
         direction = (self._text(fields.get("direction")) or "ASC").upper()
         if direction not in ("ASC", "DESC"):
-            self._problem(f"A direction is ASC or DESC, not {direction!r}.", self._line(node))
+            self._report(f"A direction is ASC or DESC, not {direction!r}.", self._line(node))
         return SortKey(property_id(name), descending=direction == "DESC")
 
     def _limit(self, node: Any) -> int | None:
@@ -351,7 +351,7 @@ class _BaseReader:
         if text is None:
             return None
         if not text.isascii() or not text.isdigit() or len(text) > 9:
-            self._problem(f"limit should be a whole number, got {text[:30]!r}.", self._line(node))
+            self._report(f"limit should be a whole number, got {text[:30]!r}.", self._line(node))
             return None
         return int(text) or None  # the app writes 0 for "no limit"
 

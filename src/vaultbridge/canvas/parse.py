@@ -213,16 +213,16 @@ class _CanvasReader:
         try:
             root = scan_json(self._text)
         except BadJson as error:
-            self._problem(f"The canvas is not valid JSON: {error.reason}.", error.offset)
+            self._report(f"The canvas is not valid JSON: {error.reason}.", error.offset)
             return Canvas(problems=tuple(self._problems), readable=False)
         if not isinstance(root, JsonObject):
-            self._problem("The canvas should be a JSON object with nodes and edges.", root.start)
+            self._report("The canvas should be a JSON object with nodes and edges.", root.start)
             return Canvas(problems=tuple(self._problems), readable=False)
         cards = tuple(card for entry in self._objects(root, "nodes") if (card := self._card(entry)))
         edges = tuple(edge for entry in self._objects(root, "edges") if (edge := self._edge(entry)))
         return Canvas(cards, edges, tuple(self._problems), root)
 
-    def _problem(self, message: str, offset: int) -> None:
+    def _report(self, message: str, offset: int) -> None:
         if len(self._problems) < MAX_PROBLEMS:
             line = self._positions.line_of(offset)
             self._problems.append(Problem("bad-canvas", message, line, offset, offset))
@@ -232,19 +232,19 @@ class _CanvasReader:
         if array is None or (isinstance(array, JsonScalar) and array.value is None):
             return
         if not isinstance(array, JsonArray):
-            self._problem(f"{key} should be an array.", array.start)
+            self._report(f"{key} should be an array.", array.start)
             return
         for item in array.items:
             if isinstance(item, JsonObject):
                 yield item
             else:
-                self._problem(f"An entry of {key} should be an object.", item.start)
+                self._report(f"An entry of {key} should be an object.", item.start)
 
     def _card(self, entry: JsonObject) -> Card | None:
         values = _get_values(entry)
         identity, kind, box = _get_text(values, "id"), _get_text(values, "type"), _read_box(values)
         if not identity or not kind or box is None:
-            self._problem("A card needs an id, a type, x, y, width and height.", entry.start)
+            self._report("A card needs an id, a type, x, y, width and height.", entry.start)
             return None
         color = _get_text(values, "color")
         match kind:
@@ -262,7 +262,7 @@ class _CanvasReader:
                 )
             case "text" | "file" | "link":
                 wanted = {"link": "url"}.get(kind, kind)
-                self._problem(f"The {kind} card {identity} has no {wanted}.", entry.start)
+                self._report(f"The {kind} card {identity} has no {wanted}.", entry.start)
                 return None
             case _:
                 return OtherCard(identity, box, color, entry, kind)
@@ -271,7 +271,7 @@ class _CanvasReader:
         values = _get_values(entry)
         identity, begin, end = (_get_text(values, key) for key in ("id", "fromNode", "toNode"))
         if not identity or not begin or not end:
-            self._problem("An edge needs an id, fromNode and toNode.", entry.start)
+            self._report("An edge needs an id, fromNode and toNode.", entry.start)
             return None
         return Edge(
             identity,

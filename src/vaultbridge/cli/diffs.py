@@ -148,10 +148,10 @@ def main(argv: list[str]) -> int:
         "--text", metavar="FILE", help="with --accept: this text instead of the proposed one; - is stdin"
     )
     parser.add_argument("--reason", metavar="WORDS", default="", help="with --reject: tell the assistant why")
-    return run(parser, argv, _diffs)
+    return run(parser, argv, _decide_diffs)
 
 
-def _diffs(args: argparse.Namespace) -> int:
+def _decide_diffs(args: argparse.Namespace) -> int:
     from vaultbridge.errors import InvalidArgument
 
     if args.watch:

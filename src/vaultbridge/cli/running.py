@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
 def main_status(argv: list[str]) -> int:
     parser = Parser("status", "Show the bridges running on this machine, their assistants and what they did.")
-    return run(parser, argv, _status)
+    return run(parser, argv, _show_status)
 
 
-def _status(args: argparse.Namespace) -> int:
+def _show_status(args: argparse.Namespace) -> int:
     import asyncio
 
     from vaultbridge.protocols.editor.client import list_statuses
@@ -113,10 +113,10 @@ def main_page(argv: list[str]) -> int:
     parser = Parser("page", "Print the link to the page, where you review changes. Keep it to yourself.")
     parser.add_vault()
     parser.add_argument("--open", action="store_true", help="open it in your browser instead of printing it")
-    return run(parser, argv, _page)
+    return run(parser, argv, _show_page)
 
 
-def _page(args: argparse.Namespace) -> int:
+def _show_page(args: argparse.Namespace) -> int:
     import asyncio
 
     from vaultbridge.protocols.editor.client import connect, find_bridge

@@ -339,7 +339,7 @@ class Sender:
             differing = (signs_of(before) ^ signs_of(vector.data)).bit_count() / len(before)
             if differing > PROBE_DIFFERS:
                 log.warning("The model answers differently than before: all passages are embedded again.")
-                self._store.empty()
+                self._store.clear()
                 self._store.write_probe(vector.data)
                 self._probed = True
                 raise EndpointFailed("the model has changed")

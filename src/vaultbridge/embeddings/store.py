@@ -195,7 +195,7 @@ class VectorStore:
             if before == fingerprint:
                 return False
             held = db.execute("SELECT 1 FROM vectors LIMIT 1").fetchone() is not None
-            _empty(db)
+            _clear(db)
             _set_meta(db, fingerprint=fingerprint, dimensions=0)
             return held
 
@@ -212,13 +212,13 @@ class VectorStore:
             if before == dimensions:
                 return 0
             if before:
-                _empty(db)
+                _clear(db)
             _set_meta(db, dimensions=dimensions)
             return before
 
-    def empty(self) -> None:
+    def clear(self) -> None:
         with self._transaction(write=True) as db:
-            _empty(db)
+            _clear(db)
 
     def read_probe(self) -> bytes:
         """Return the vector of the sentence by which a model is recognized again; empty before the first."""
@@ -350,7 +350,7 @@ def _drop_passages(db: sqlite3.Connection, path: str, version: int) -> None:
     )
 
 
-def _empty(db: sqlite3.Connection) -> None:
+def _clear(db: sqlite3.Connection) -> None:
     for table in ("notes", "passages", "vectors"):
         db.execute(f"DELETE FROM {table}")
     db.execute("DELETE FROM meta WHERE name = 'probe'")

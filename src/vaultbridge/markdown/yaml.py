@@ -261,7 +261,7 @@ class _EventReader:
         for event in events:
             kind = type(event)
             if kind is kinds.ScalarEvent:
-                self._scalar(event)  # type: ignore[arg-type]
+                self._add_scalar(event)  # type: ignore[arg-type]
             elif kind is kinds.SequenceStartEvent:
                 self._open([], event)
             elif kind is kinds.MappingStartEvent:
@@ -269,7 +269,7 @@ class _EventReader:
             elif kind in (kinds.SequenceEndEvent, kinds.MappingEndEvent):
                 self._close(event)
             elif kind is kinds.AliasEvent:
-                self._alias(event)
+                self._add_alias(event)
             elif kind is kinds.DocumentStartEvent:
                 self._documents += 1
                 if self._documents > 1:
@@ -278,7 +278,7 @@ class _EventReader:
                     )
         return Yaml(self._result, tuple(self._leaves))
 
-    def _scalar(self, event: ScalarEvent) -> None:
+    def _add_scalar(self, event: ScalarEvent) -> None:
         text = self.prepared.restore(event.value)
         frame = self._frames[-1] if self._frames else None
         if frame is not None and frame.key is None and type(frame.container) is dict:
@@ -333,7 +333,7 @@ class _EventReader:
             return
         self._put(frame.container, 1, event)
 
-    def _alias(self, event: Event) -> None:
+    def _add_alias(self, event: Event) -> None:
         name: str = getattr(event, "anchor", "")
         anchored = self._anchors.get(name)
         if anchored is None:

@@ -92,10 +92,10 @@ def main_history(argv: list[str]) -> int:
     parser.add_argument("note", metavar="NOTE", nargs="?", default="", help="only changes to this file")
     parser.add_argument("--limit", type=parse_integer, default=20, metavar="N", help="how many (20)")
     parser.add_argument("--diff", type=parse_integer, metavar="ID", help="show the diff of one change")
-    return run(parser, argv, _history)
+    return run(parser, argv, _show_history)
 
 
-def _history(args: argparse.Namespace) -> int:
+def _show_history(args: argparse.Namespace) -> int:
     with open_vault(args.vault) as engine:
         if args.diff is not None:
             diff = engine.history.diff(args.diff)

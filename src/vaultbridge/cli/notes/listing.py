@@ -34,10 +34,10 @@ def main_links(argv: list[str]) -> int:
     which.add_argument("--unresolved", action="store_true", help="links to files that do not exist")
     which.add_argument("--orphans", action="store_true", help="notes that no other note links to")
     which.add_argument("--dead-ends", action="store_true", help="notes that link to nothing")
-    return run(parser, argv, _links)
+    return run(parser, argv, _list_links)
 
 
-def _links(args: argparse.Namespace) -> int:
+def _list_links(args: argparse.Namespace) -> int:
     whole_vault = args.unresolved or args.orphans or args.dead_ends
     if bool(args.note) == bool(whole_vault):
         raise InvalidArgument(
@@ -143,10 +143,10 @@ def main_tasks(argv: list[str]) -> int:
     change.add_argument("--tick", metavar="PLACE", help="mark a task as done: NOTE:LINE, or NOTE with --text")
     change.add_argument("--untick", metavar="PLACE", help="mark it as open again")
     parser.add_argument("--dry-run", action="store_true", help="with --tick: show the diff, change nothing")
-    return run(parser, argv, _tasks)
+    return run(parser, argv, _list_tasks)
 
 
-def _tasks(args: argparse.Namespace) -> int:
+def _list_tasks(args: argparse.Namespace) -> int:
     if args.tick or args.untick:
         return _set_task(args)
     from vaultbridge.tools.metadata import TasksArguments, check_filters, find_prefix
@@ -221,10 +221,10 @@ def main_tags(argv: list[str]) -> int:
     parser.add_vault()
     parser.add_argument("tag", metavar="TAG", nargs="?", default="", help="with or without #")
     parser.add_argument("--sort", choices=("count", "name"), default="count", help="default: count")
-    return run(parser, argv, _tags)
+    return run(parser, argv, _list_tags)
 
 
-def _tags(args: argparse.Namespace) -> int:
+def _list_tags(args: argparse.Namespace) -> int:
     terminal = args.terminal
     with open_vault(args.vault) as engine:
         refresh(engine)
@@ -263,10 +263,10 @@ def main_properties(argv: list[str]) -> int:
     parser.add_vault()
     parser.add_argument("note", metavar="NOTE", nargs="?", default="", help="a name or path")
     parser.add_argument("--name", default="", help="only this property")
-    return run(parser, argv, _properties)
+    return run(parser, argv, _list_properties)
 
 
-def _properties(args: argparse.Namespace) -> int:
+def _list_properties(args: argparse.Namespace) -> int:
     terminal = args.terminal
     with open_vault(args.vault) as engine:
         if args.note:

@@ -41,10 +41,10 @@ def main(argv: list[str]) -> int:
         "--link", type=parse_integer, nargs="+", metavar="N", help="make the links with these numbers"
     )
     parser.add_argument("--dry-run", action="store_true", help="with --link: show the diff, change nothing")
-    return run(parser, argv, _related)
+    return run(parser, argv, _show_related)
 
 
-def _related(args: argparse.Namespace) -> int:
+def _show_related(args: argparse.Namespace) -> int:
     from vaultbridge.errors import InvalidArgument
 
     if sum((bool(args.note), args.text is not None, args.vault_wide)) != 1:

@@ -36,10 +36,10 @@ def main_new(argv: list[str]) -> int:
     )
     parser.add_argument("--overwrite", action="store_true", help="replace a note that exists")
     parser.add_argument("--dry-run", action="store_true", help="show the diff and change nothing")
-    return run(parser, argv, _new)
+    return run(parser, argv, _create_note)
 
 
-def _new(args: argparse.Namespace) -> int:
+def _create_note(args: argparse.Namespace) -> int:
     from vaultbridge.engine.operations import Create
 
     properties: dict[str, Any] = dict(parse_assignment(text) for text in args.set)
@@ -136,10 +136,10 @@ def main_daily(argv: list[str]) -> int:
     parser.add_argument("--first", action="store_true", help="add at the beginning instead of the end")
     parser.add_argument("--path", action="store_true", help="only show which note it is")
     parser.add_argument("--dry-run", action="store_true", help="show the diff and change nothing")
-    return run(parser, argv, _daily)
+    return run(parser, argv, _write_daily_note)
 
 
-def _daily(args: argparse.Namespace) -> int:
+def _write_daily_note(args: argparse.Namespace) -> int:
     from vaultbridge.engine.drafting.templates import find_periodic_note, plan_note_addition
     from vaultbridge.errors import NoteNotFound
 

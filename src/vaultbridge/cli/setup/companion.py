@@ -83,10 +83,10 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--enable", action="store_true", help="with install: enable it as well")
     # For the bridge itself, which knows who is connected to it.
     parser.add_argument("--without-bridge", action="store_true", help=argparse.SUPPRESS)
-    return run(parser, argv, _companion)
+    return run(parser, argv, _run_action)
 
 
-def _companion(args: argparse.Namespace) -> int:
+def _run_action(args: argparse.Namespace) -> int:
     from vaultbridge.errors import InvalidArgument
     from vaultbridge.vault.obsidian import find_vault
     from vaultbridge.vault.paths import CONFIG_FOLDER, Root
@@ -99,7 +99,7 @@ def _companion(args: argparse.Namespace) -> int:
             "This folder has not been opened in Obsidian yet.",
             hint="Open it there once as a vault, then try again.",
         )
-    actions = {"install": _install, "remove": _remove, "status": _status}
+    actions = {"install": _install, "remove": _remove, "status": _show_status}
     return actions[args.action](args, config)
 
 
@@ -169,7 +169,7 @@ def read_state(vault: Path) -> dict[str, Any] | None:
     }
 
 
-def _status(args: argparse.Namespace, config: Path) -> int:
+def _show_status(args: argparse.Namespace, config: Path) -> int:
     connected = not args.without_bridge and _is_connected(args.vault)
     found = {**(read_state(config.parent) or {}), "connected": connected}
     if args.json:

@@ -58,10 +58,10 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--port", type=parse_port, help="the bridge's port, if it is not the one found")
     parser.add_argument("--cwd", type=Path, help="the folder Claude Code starts in (default: this one)")
     parser.add_argument("--fix", action="store_true", help="repair what can be repaired safely")
-    return run(parser, argv, _doctor)
+    return run(parser, argv, _run_checks)
 
 
-def _doctor(args: argparse.Namespace) -> int:
+def _run_checks(args: argparse.Namespace) -> int:
     from vaultbridge.vault.obsidian import find_vault
 
     areas: list[tuple[str, Callable[[], Iterator[Finding]]]] = [("System", lambda: _check_system(args))]

@@ -68,7 +68,7 @@ def main_init(argv: list[str]) -> int:
     parser.add_argument(
         "--remove", action="store_true", help="remove the vault from the assistants' lists again"
     )
-    return run(parser, argv, _init)
+    return run(parser, argv, _set_up)
 
 
 class _Plan(Struct, frozen=True):
@@ -85,7 +85,7 @@ class _Plan(Struct, frozen=True):
         return self.addition is not None or self.removal is not None
 
 
-def _init(args: argparse.Namespace) -> int:
+def _set_up(args: argparse.Namespace) -> int:
     asks = not (args.yes or args.json)
     if asks and not args.dry_run and not sys.stdin.isatty():
         raise InvalidArgument(
@@ -362,10 +362,10 @@ def suggest_question(vault: Path) -> str:
 
 
 def main_vaults(argv: list[str]) -> int:
-    return run(Parser("vaults", "List the vaults that Obsidian knows on this machine."), argv, _vaults)
+    return run(Parser("vaults", "List the vaults that Obsidian knows on this machine."), argv, _list_vaults)
 
 
-def _vaults(args: argparse.Namespace) -> int:
+def _list_vaults(args: argparse.Namespace) -> int:
     from vaultbridge.cli.terminal import escape_controls
     from vaultbridge.vault.obsidian import list_known_vaults
 

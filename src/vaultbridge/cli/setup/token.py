@@ -47,10 +47,10 @@ def main(argv: list[str]) -> int:
     commands.add_parser("list", parents=[both], help="list the tokens")
     revoke = commands.add_parser("revoke", parents=[both], help="make a token invalid from now on")
     revoke.add_argument("token", metavar="TOKEN", help="its id or name")
-    return run(parser, argv, _token)
+    return run(parser, argv, _run_action)
 
 
-def _token(args: argparse.Namespace) -> int:
+def _run_action(args: argparse.Namespace) -> int:
     from vaultbridge.server.config.model import config_file
     from vaultbridge.server.tokens import TokenStore
 

@@ -219,7 +219,7 @@ class Container:
         self.last_start = start
         self.last_mark = mark
 
-    def code_line(self, start: int) -> None:
+    def add_code_line(self, start: int) -> None:
         """Record a line of indented code directly inside; consecutive lines are one block."""
         if self.last_kind == "code" and self.last_mark == "indented":
             start = self.last_start

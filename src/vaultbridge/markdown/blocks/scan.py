@@ -190,12 +190,12 @@ class BlockScan(ScanState):
         )
         at, at_column = indentation(line, pos, column)
         if at == len(line):
-            self._blank_line(matched)
+            self._take_blank_line(matched)
             return
         self._line, self._base, self._matched = line, base, matched
         self._at, self._column, self._indent = at, at_column, at_column - column
         if self._leaf and self._leaf != "table" and matched == len(containers):
-            self._leaf_line(pos)
+            self._take_leaf_line(pos)
         else:
             if containers and matched == len(containers):
                 containers[-1].empty = False
@@ -204,7 +204,7 @@ class BlockScan(ScanState):
             self._begin_blocks()
         self._last_end = base + len(line)
 
-    def _blank_line(self, matched: int) -> None:
+    def _take_blank_line(self, matched: int) -> None:
         if self._leaf and self._leaf != "table" and matched == len(self._containers):
             if self._leaf == "html" and marks.html_ends_blank(self._leaf_mark):
                 self._end_leaf()
@@ -222,7 +222,7 @@ class BlockScan(ScanState):
                 if self._para:
                     break  # indented code cannot interrupt a paragraph
                 self._close_containers(self._matched)
-                self._innermost().code_line(self._base + self._at)
+                self._innermost().add_code_line(self._base + self._at)
                 return
             begin = _BEGINNINGS.get(self._line[self._at])
             if begin is None:
@@ -232,7 +232,7 @@ class BlockScan(ScanState):
                 break
             if outcome == _DONE or self._at == len(self._line):
                 return
-        self._text_line()
+        self._take_text_line()
 
     def _inside(self, pos: int, column: int) -> int:
         """Continue after the marker of a container that was just opened."""
@@ -378,7 +378,7 @@ class BlockScan(ScanState):
         self._comment_lines.append((self._base + at + 2, self._base + len(line)))
         return _DONE
 
-    def _leaf_line(self, pos: int) -> None:
+    def _take_leaf_line(self, pos: int) -> None:
         """Read a further line of an open code, math, comment or HTML block."""
         line, end = self._line, self._base + len(self._line)
         if self._leaf == "code":
@@ -400,12 +400,12 @@ class BlockScan(ScanState):
 
     # Text.
 
-    def _text_line(self) -> None:
+    def _take_text_line(self) -> None:
         start, end = self._base + self._at, self._base + len(self._line)
         lazy = self._matched < len(self._containers)
         if self._leaf == "table":
             if not lazy and not marks.BLOCK_ID.match(self._line, self._at):
-                self._row(self._line[self._at :], start)
+                self._add_row(self._line[self._at :], start)
                 return
             self._end_leaf()
         if not self._para:
@@ -430,10 +430,10 @@ class BlockScan(ScanState):
         self._para.pop()
         self._close_containers(self._matched)
         self._leaf, self._leaf_start = "table", head_start
-        self._row(header, head_start)
+        self._add_row(header, head_start)
         return True
 
-    def _row(self, row: str, start: int) -> None:
+    def _add_row(self, row: str, start: int) -> None:
         """Read a row of a table. Cells are split first: an unescaped bar in a link breaks the link."""
         if "[" not in row and "#" not in row and "::" not in row:
             return

@@ -181,10 +181,10 @@ class _Pass:
             start, pos = match.span()
             if kind == _WIKI:
                 embed = start > before and part[start - 1] == "!"
-                self._wiki(part[start - 1 : pos] if embed else match[0], start - embed)
+                self._add_wiki_link(part[start - 1 : pos] if embed else match[0], start - embed)
             elif kind == _TAGGED:
                 if start == self.tag_may_start or part[start - 1] in _IS_BLANK:
-                    self._tag(match[0], start)
+                    self._add_tag(match[0], start)
             elif kind == _ESCAPE:
                 self.tag_may_start = pos
             elif kind in (_CODE, _MATH, _HTML):
@@ -200,22 +200,22 @@ class _Pass:
                     pos = self._close_bracket(start, pos)
             elif kind == _FOOTNOTE:
                 if pos > self.comment_end:
-                    self._footnote("reference", part[start + 2 : pos - 1], "", start, pos)
+                    self._add_footnote("reference", part[start + 2 : pos - 1], "", start, pos)
             elif kind == _COMMENT:
-                self._comment(pos)
+                self._skip_comment(pos)
             elif kind == _PAREN:
                 self.parens.append((start, bracket_key(part, pos) if self.fields else None))
             elif self.parens:
                 opened, key = self.parens.pop()
                 if key is not None:
-                    self._field(key, opened, start)
+                    self._add_field(key, opened, start)
             before = pos
             match = search(part, pos)
 
     def _line(self, start: int) -> int:
         return bisect_right(self.found.starts, self.base + start)
 
-    def _wiki(self, raw: str, start: int) -> None:
+    def _add_wiki_link(self, raw: str, start: int) -> None:
         kind: LinkKind = "wiki"
         link = read_wiki_link(raw, kind, self._line(start), self.base + start)
         if link is None:
@@ -225,7 +225,7 @@ class _Pass:
             # A link cannot contain a link, so brackets around this one cannot become one. Images can.
             self.inactive_below = len(self.brackets)
 
-    def _tag(self, written: str, start: int) -> None:
+    def _add_tag(self, written: str, start: int) -> None:
         name = written[1:].rstrip("/")
         if not name or (name.isdigit() and name.isascii()):
             return
@@ -251,7 +251,7 @@ class _Pass:
             self.hidden.append((start, end))
         return end
 
-    def _comment(self, pos: int) -> None:
+    def _skip_comment(self, pos: int) -> None:
         if pos <= self.comment_end:
             return
         end = self.part.find("%%", pos)
@@ -265,22 +265,22 @@ class _Pass:
         mark = part[opened]
         if mark == "^":
             if pos > self.comment_end:
-                self._footnote("inline", "", part[inside:start].strip(), opened, pos)
+                self._add_footnote("inline", "", part[inside:start].strip(), opened, pos)
             return pos
         image = mark == "!"
         if part.startswith("(", pos) and (active or image):
             read = read_destination(part, pos)
             if read is not None:
                 del self.found.tags[tags_before:]
-                self._markdown(read[0], part[inside:start], opened, read[1], image=image)
+                self._add_markdown_link(read[0], part[inside:start], opened, read[1], image=image)
                 if not image:
                     self.inactive_below = len(self.brackets)
                 return read[1]
         if key is not None and pos > self.comment_end:
-            self._field(key, opened, start)
+            self._add_field(key, opened, start)
         return pos
 
-    def _markdown(self, written: str, display: str, start: int, end: int, *, image: bool) -> None:
+    def _add_markdown_link(self, written: str, display: str, start: int, end: int, *, image: bool) -> None:
         leads = internal_target(written)
         if leads is None:
             return
@@ -291,13 +291,13 @@ class _Pass:
             Link(raw, leads[0], leads[1], display, image, "markdown", line, first, last, markdown=True)
         )
 
-    def _footnote(self, kind: str, name: str, text: str, start: int, end: int) -> None:
+    def _add_footnote(self, kind: str, name: str, text: str, start: int, end: int) -> None:
         first = self.base + start
         line = self._line(start)
         footnote = Footnote(kind, name, text, line, first, self.base + end)  # type: ignore[arg-type]
         self.found.footnotes.append(footnote)
 
-    def _field(self, key: tuple[str, int], opened: int, closed: int) -> None:
+    def _add_field(self, key: tuple[str, int], opened: int, closed: int) -> None:
         if closed < self.comment_end:
             return
         # A field cannot contain fields: those found inside this one are part of its value.
