@@ -66,7 +66,8 @@ def find_refused_by_gemini(schema: Schema) -> list[str]:
 
 def find_refused_by_openai(schema: Schema) -> list[str]:
     """OpenAI, strict: at most 5,000 properties, 10 levels, 1,000 enum values; no root alternatives, no object
-    with members of any name, no references to be followed."""
+    with members of any name, no references to be followed. An empty object that is not closed may have any
+    members, and strict converters give it up."""
     problems = find_untyped(schema)
     places = [place for place, _ in walk_schema(schema)]
     properties = sum(len(node.get("properties", ())) for _, node in walk_schema(schema))
@@ -78,6 +79,9 @@ def find_refused_by_openai(schema: Schema) -> list[str]:
     for place, node in walk_schema(schema):
         if node.get("additionalProperties") not in (None, False):
             problems.append(f"{place}: members of any name")
+        is_empty = node.get("type") == "object" and not node.get("properties")
+        if is_empty and "additionalProperties" not in node:
+            problems.append(f"{place}: an object that is empty and open")
         missing = set(node.get("required", ())) - node.get("properties", {}).keys()
         problems += [f"{place}: requires {name}" for name in sorted(missing)]
     return problems
