@@ -71,9 +71,11 @@ def hide(args: argparse.Namespace, place: Path, *, keep: bool) -> dict[str, str]
         if mine and len(hidden) < args.notes and args.half in ("all", half) and path not in hidden.values():
             hidden[path] = rng.choice(sorted(mine))
     for path, target in hidden.items():
-        for one, other in ((path, target), (target, path)):
-            (folder / one).write_text(without(texts, one, other, table, keep=keep), "utf-8", newline="")
-            texts[one] = (folder / one).read_bytes().decode("utf-8")
+        for source, destination in ((path, target), (target, path)):
+            (folder / source).write_text(
+                without(texts, source, destination, table, keep=keep), "utf-8", newline=""
+            )
+            texts[source] = (folder / source).read_bytes().decode("utf-8")
     return hidden
 
 
@@ -114,8 +116,8 @@ def open_engine(place: Path) -> Engine:
 
 
 def show(name: str, places: list[int], times: list[float]) -> None:
-    shares = "".join(f"{sum(0 < one <= n for one in places) / len(places):>9.2f}" for n in TOP)
-    rank = sum(1 / one for one in places if one) / len(places)
+    shares = "".join(f"{sum(0 < place <= n for place in places) / len(places):>9.2f}" for n in TOP)
+    rank = sum(1 / place for place in places if place) / len(places)
     slow = statistics.quantiles(times, n=20)[-1] if len(times) > 1 else times[0]
     print(f"{name:14}{len(places):>7}{shares}{rank:>8.2f}{statistics.median(times):>7.1f}ms{slow:>7.1f}ms")
 

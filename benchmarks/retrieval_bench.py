@@ -234,7 +234,7 @@ def read_questions(file: Path) -> list[Asked]:
         if not line.strip():
             continue
         question, tab, answers = line.partition("\t")
-        grades = dict(_read_grade(one, file, number) for one in answers.split("|")) if tab else {}
+        grades = dict(_read_grade(answer, file, number) for answer in answers.split("|")) if tab else {}
         if not any(grades.values()):
             sys.exit(
                 f"{file.name}, line {number}: write a question, a tab, and Path.md=2 for what answers it."
@@ -330,8 +330,8 @@ def without_each_view(engine: Engine, asked: list[Asked]) -> Iterator[tuple[str,
 
 def group_by_top_folder(asked: list[Asked]) -> dict[str, list[Asked]]:
     groups: dict[str, list[Asked]] = {}
-    for one in asked:
-        groups.setdefault(next(iter(one.grades)).partition("/")[0], []).append(one)
+    for question in asked:
+        groups.setdefault(next(iter(question.grades)).partition("/")[0], []).append(question)
     return groups
 
 
@@ -391,8 +391,8 @@ def main() -> int:
             with Opened(copy) as engine:
                 for kind, asked in hidden.items():
                     report(engine, ways, f"links by {kind}", take_half(asked, options.half), each_view=False)
-    for one in missed:
-        print(f"below its limit: {one}")
+    for question in missed:
+        print(f"below its limit: {question}")
     return 1 if missed else 0
 
 

@@ -149,7 +149,7 @@ class Session:
         """Returns the resident memory of the process and its children."""
         tasks = Path(f"/proc/{self.process.pid}/task").glob("*/children")
         processes = [str(self.process.pid), *" ".join(task.read_text() for task in tasks).split()]
-        held = (Path(f"/proc/{one}/status").read_text() for one in processes)
+        held = (Path(f"/proc/{pid}/status").read_text() for pid in processes)
         return sum(int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) for status in held) / 1024
 
 

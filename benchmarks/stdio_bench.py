@@ -218,10 +218,10 @@ def measure_sustained(command: list[str], calls: int, tool: str, arguments: dict
     calm = time.perf_counter() + CALM_SECONDS
     while time.perf_counter() < calm:
         server.ask(make_message(1, "tools/call", {"name": tool, "arguments": arguments}), 1)
-    one = make_message(2, "tools/call", {"name": tool, "arguments": arguments}).replace(
+    template = make_message(2, "tools/call", {"name": tool, "arguments": arguments}).replace(
         b'"id": 2', b'"id": %d'
     )
-    parts = [b"".join(one % id_ for id_ in range(at, at + 32)) for at in range(100, 100 + calls, 32)]
+    parts = [b"".join(template % id_ for id_ in range(at, at + 32)) for at in range(100, 100 + calls, 32)]
     begin = time.perf_counter()
     Thread(target=lambda: [server.write(part) for part in parts], daemon=True).start()
     for _ in range(len(parts) * 32):

@@ -90,4 +90,4 @@ def test_troubleshooting_names_every_code_and_reason() -> None:
 
 
 def _list_subclasses(kind: type) -> list[type]:
-    return [one for below in kind.__subclasses__() for one in (below, *_list_subclasses(below))]
+    return [subclass for below in kind.__subclasses__() for subclass in (below, *_list_subclasses(below))]

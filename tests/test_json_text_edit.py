@@ -51,4 +51,4 @@ def test_any_entries_are_deleted_with_their_commas(count: int, places: set[int],
     assert isinstance(tree, JsonArray)
     going = [place for place in places if place < count]
     changes = delete_entries([(item.start, item.end) for item in tree.items], going, tree)
-    assert json.loads(apply_changes(text, changes)) == [one for one in items if one not in going]
+    assert json.loads(apply_changes(text, changes)) == [item for item in items if item not in going]

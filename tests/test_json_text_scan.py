@@ -31,9 +31,9 @@ def list_values(value: JsonValue) -> list[JsonValue]:
         case JsonScalar():
             return [value]
         case JsonArray():
-            return [value, *(one for item in value.items for one in list_values(item))]
+            return [value, *(inner for item in value.items for inner in list_values(item))]
         case JsonObject():
-            return [value, *(one for member in value.members for one in list_values(member.value))]
+            return [value, *(inner for member in value.members for inner in list_values(member.value))]
 
 
 @settings(deadline=None)
@@ -44,8 +44,8 @@ def test_what_json_writes_is_read_back_and_each_span_is_that_value(
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
     tree = scan_json(text)
     assert to_plain_value(tree) == value
-    for one in list_values(tree):
-        assert json.loads(text[one.start : one.end]) == to_plain_value(one)
+    for node in list_values(tree):
+        assert json.loads(text[node.start : node.end]) == to_plain_value(node)
 
 
 @settings(deadline=None)

@@ -86,7 +86,7 @@ def run(base: Base, view: str | None = None, this: str = "Home.md") -> ViewResul
 
 
 def list_names(result: ViewResult) -> list[str]:
-    return [one.path.rpartition("/")[2] for one in result.rows]
+    return [row.path.rpartition("/")[2] for row in result.rows]
 
 
 def test_it_is_small_and_has_names_of_many_kinds() -> None:
@@ -132,7 +132,7 @@ def test_every_form_of_the_syntax_occurs() -> None:
     assert {link.kind for link in links} == {"wiki", "markdown", "property", "canvas"}
     assert {link.embed for link in links if link.kind == "wiki"} == {True, False}
     assert any("\\|" in link.raw for link in links), "a link in a table"
-    assert {note.kind for one in NOTES.values() for note in one.footnotes} == {
+    assert {note.kind for parsed in NOTES.values() for note in parsed.footnotes} == {
         "reference",
         "definition",
         "inline",
@@ -173,7 +173,7 @@ def test_the_searches_that_the_documents_show_have_answers() -> None:
         return [
             path
             for path, note in NOTES.items()
-            if any(one.name == tag or one.name.startswith(f"{tag}/") for one in note.tags)
+            if any(candidate.name == tag or candidate.name.startswith(f"{tag}/") for candidate in note.tags)
         ]
 
     projects = {path for path in tagged("project") if path.startswith("Projects/")}
@@ -241,7 +241,7 @@ def test_the_base_s_views_give_what_they_promise() -> None:
     mentioned = run(base, "Mentioned here", this="Targets/Algol.md")
     assert "2026-03-14 Algol minimum.md" in list_names(mentioned)
     for result in (active, every, best, mentioned):
-        assert not [cell for one in result.rows for cell in one.cells if isinstance(cell, ErrorValue)]
+        assert not [cell for row in result.rows for cell in row.cells if isinstance(cell, ErrorValue)]
         assert result.problems == ()
 
 
@@ -250,7 +250,7 @@ def test_the_base_inside_a_note_runs() -> None:
     result = run(parse_base(block.text, block.line))
     assert list_names(result) == ["Algol.md", "Messier 81.md", "M82.md"]
     assert result.rows[0].cells[3] == "eye"
-    assert [round(float(str(one.value)), 2) for one in result.summaries] == [5.8]
+    assert [round(float(str(summary.value)), 2) for summary in result.summaries] == [5.8]
 
 
 def test_the_canvas_is_drawn_as_planned() -> None:

@@ -182,5 +182,7 @@ def _run(command: list[str], folder: Path) -> None:
     except subprocess.TimeoutExpired:
         raise NotInstallable(f"{Path(command[0]).name} took longer than {INSTALL_SECONDS:.0f} s") from None
     if done.returncode != 0:
-        said = [line for line in done.stderr.splitlines() if line.strip()]
-        raise NotInstallable(said[-1].strip()[:200] if said else f"{Path(command[0]).name} failed")
+        complaints = [line for line in done.stderr.splitlines() if line.strip()]
+        raise NotInstallable(
+            complaints[-1].strip()[:200] if complaints else f"{Path(command[0]).name} failed"
+        )

@@ -152,7 +152,7 @@ def plot_times(run: dict[str, Any]) -> str:
         for measure in TIMES
     ]
     values = [
-        one[key] for _, figures in rows for one in figures if "median" in one for key in ("low", "high")
+        entry[key] for _, figures in rows for entry in figures if "median" in entry for key in ("low", "high")
     ]
     low, high = math.floor(math.log10(max(min(values), 0.01))), math.ceil(math.log10(max(values)))
     left, width, step, top = 330, 560, 26, 70

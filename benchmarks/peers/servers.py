@@ -117,7 +117,7 @@ def _fill(template: Any, values: dict[str, str]) -> Any:
         case dict():
             return {_fill(key, values): _fill(value, values) for key, value in template.items()}
         case list():
-            return [_fill(one, values) for one in template]
+            return [_fill(item, values) for item in template]
         case _:
             return template
 

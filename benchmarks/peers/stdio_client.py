@@ -156,8 +156,8 @@ def _list_family(pid: int) -> list[int]:
             parent = int(status.read_text("utf-8", "replace").rpartition(")")[2].split()[1])
             children.setdefault(parent, []).append(int(status.parent.name))
     found = [pid]
-    for one in found:
-        found += children.get(one, [])
+    for member in found:
+        found += children.get(member, [])
     return found
 
 

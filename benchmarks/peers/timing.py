@@ -216,8 +216,8 @@ class Timing:
         text = " ".join(self._rng.choices(["little", "water", "people", COMMON_WORD, "again"], k=160)) + "\n"
         each = max(1, len(unread) // self.rounds)
         queries = [
-            f"{one} {two}"
-            for one, two in zip(("people", "number", "little"), ("water", "place", "right"), strict=True)
+            f"{first} {second}"
+            for first, second in zip(("people", "number", "little"), ("water", "place", "right"), strict=True)
         ]
         taken: dict[str, dict[str, list[float]]] = {name: {} for name in self.sessions}
         for round_ in range(self.rounds):

@@ -43,13 +43,13 @@ def call(client: SeenClient, tool: str, *, error: str = "", reads: int = 0, **ar
 
 async def test_a_call_is_counted_for_its_client_and_nobody_elses() -> None:
     activity = Activity(counters=Counters())
-    one, other = activity.join("mcp"), activity.join("ide")
-    call(one, "read_note", reads=2)
-    call(other, "search", query="words")
-    call(one, "edit_note", error="FILE_NOT_FOUND")
+    first, second = activity.join("mcp"), activity.join("ide")
+    call(first, "read_note", reads=2)
+    call(second, "search", query="words")
+    call(first, "edit_note", error="FILE_NOT_FOUND")
     activity.count_ended()
-    assert (one.calls, one.failed, len(one.read_paths), one.searches) == (2, 1, 2, 0)
-    assert (other.calls, other.failed, len(other.read_paths), other.searches) == (1, 0, 0, 1)
+    assert (first.calls, first.failed, len(first.read_paths), first.searches) == (2, 1, 2, 0)
+    assert (second.calls, second.failed, len(second.read_paths), second.searches) == (1, 0, 0, 1)
     assert [record.tool for record in activity.calls] == ["read_note", "search", "edit_note"]
 
 
@@ -113,15 +113,15 @@ async def test_a_client_without_a_session_is_known_by_token_and_name() -> None:
     def find(**who: Any) -> SeenClient:
         return activity.find_group("stateless", **{"principal": "", "user_agent": "node", **who})
 
-    one = find(info={"name": "cursor", "version": "1"})
-    assert find(info={"name": "cursor", "version": "1"}) is one
-    assert find(info={"name": "other"}) is not one
-    assert find(info={"name": "cursor"}, principal="token:ab:1") is not one
-    assert find() is not one and find() is find()
+    first = find(info={"name": "cursor", "version": "1"})
+    assert find(info={"name": "cursor", "version": "1"}) is first
+    assert find(info={"name": "other"}) is not first
+    assert find(info={"name": "cursor"}, principal="token:ab:1") is not first
+    assert find() is not first and find() is find()
     clock.now += GROUP_SECONDS - 1
-    assert one.is_connected
+    assert first.is_connected
     clock.now += 2
-    assert not one.is_connected
+    assert not first.is_connected
 
 
 @pytest.mark.parametrize(

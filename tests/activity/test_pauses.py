@@ -11,16 +11,16 @@ from vaultbridge.errors import EngineFailure
 
 
 def test_a_pause_made_by_one_process_holds_in_the_other_and_after_both(tmp_path: Path) -> None:
-    one, other = (Pauses([tmp_path / "a", tmp_path / "b"]) for _ in range(2))
-    assert not other.is_paused("ide||x")
-    one.pause([("ide||x", "Claude Code")])
-    assert one.is_paused("ide||x"), "at once where it was made"
-    assert other.is_paused("ide||x"), "and at once in every other process"
-    assert not other.is_paused("ide||y")
+    first, second = (Pauses([tmp_path / "a", tmp_path / "b"]) for _ in range(2))
+    assert not second.is_paused("ide||x")
+    first.pause([("ide||x", "Claude Code")])
+    assert first.is_paused("ide||x"), "at once where it was made"
+    assert second.is_paused("ide||x"), "and at once in every other process"
+    assert not second.is_paused("ide||y")
     again = Pauses([tmp_path / "b"])
     assert again.is_paused("ide||x") and again.identities == {"ide||x": "Claude Code"}
-    other.resume(["ide||x"])
-    assert not one.is_paused("ide||x")
+    second.resume(["ide||x"])
+    assert not first.is_paused("ide||x")
     assert not (tmp_path / "a" / FILE_NAME).exists(), "nobody is paused: nothing is left behind"
 
 

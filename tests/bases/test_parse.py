@@ -78,11 +78,11 @@ def list_sources(part: Filter | None) -> object:
         case Statement(expression):
             return expression.source
         case AllOf(parts):
-            return {"and": [list_sources(one) for one in parts]}
+            return {"and": [list_sources(inner) for inner in parts]}
         case AnyOf(parts):
-            return {"or": [list_sources(one) for one in parts]}
+            return {"or": [list_sources(inner) for inner in parts]}
         case NoneOf(parts):
-            return {"not": [list_sources(one) for one in parts]}
+            return {"not": [list_sources(inner) for inner in parts]}
 
 
 def test_the_example_of_the_help_pages_is_read_in_full() -> None:
@@ -95,7 +95,7 @@ def test_the_example_of_the_help_pages_is_read_in_full() -> None:
             {"not": ['file.hasTag("book")', 'file.inFolder("Required Reading")']},
         ]
     }
-    assert {name: one.source for name, one in base.formulas.items()} == {
+    assert {name: formula.source for name, formula in base.formulas.items()} == {
         "formatted_price": 'if(price, price.toFixed(2) + " dollars")',
         "ppu": "(price / age).toFixed(2)",
     }

@@ -85,7 +85,7 @@ def patterns() -> st.SearchStrategy[str]:
         lambda inner: st.one_of(
             st.lists(inner, min_size=1, max_size=3).map("".join),
             st.lists(inner, min_size=2, max_size=3).map(lambda parts: f"(?:{'|'.join(parts)})"),
-            inner.map(lambda one: f"({one})"),
+            inner.map(lambda pattern: f"({pattern})"),
         ),
         max_leaves=6,
     )

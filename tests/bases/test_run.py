@@ -33,11 +33,11 @@ def run(text: str, view: str | None = None, rows: tuple[FileRow, ...] = TASKS, *
 
 
 def list_names(result: ViewResult) -> list[str]:
-    return [one.path.rpartition("/")[2].removesuffix(".md") for one in result.rows]
+    return [row.path.rpartition("/")[2].removesuffix(".md") for row in result.rows]
 
 
 def list_cells(result: ViewResult, column: int = 0) -> list[Value]:
-    return [one.cells[column] for one in result.rows]
+    return [row.cells[column] for row in result.rows]
 
 
 def test_a_base_without_anything_lists_every_file_by_name() -> None:
@@ -94,8 +94,8 @@ formulas: {x: '1', y: '2'}
 views: [{name: A, order: [file.name, file.ext, note.cost, formula.x, formula.y, status]}]
 """
     columns = run(text).columns
-    assert [one.name for one in columns] == ["file name", "Kind", "Price", "Ex", "y", "status"]
-    assert [one.id for one in columns] == [
+    assert [column.name for column in columns] == ["file name", "Kind", "Price", "Ex", "y", "status"]
+    assert [column.id for column in columns] == [
         "file.name",
         "file.ext",
         "cost",
@@ -156,7 +156,7 @@ views:
     summaries: {cost: Sum}
 """
     result = run(text)
-    assert [(group.value, [one.cells[1] for one in group.rows]) for group in result.groups] == [
+    assert [(group.value, [row.cells[1] for row in group.rows]) for group in result.groups] == [
         ("waiting", [1.0]),
         ("open", [5.0, 8.0]),
         ("done", [2.0]),
@@ -164,7 +164,7 @@ views:
     ]
     assert [group.summaries[0].value for group in result.groups] == [1.0, 13.0, 2.0, None]
     assert result.summaries == (Summary("cost", "Sum", 16.0),)
-    assert [one for group in result.groups for one in group.rows] == list(result.rows)
+    assert [row for group in result.groups for row in group.rows] == list(result.rows)
 
 
 def test_groups_of_links_are_by_the_file_they_lead_to() -> None:
@@ -191,7 +191,7 @@ views:
     limit: 2
     summaries: {cost: double, due: Latest, status: Filled, file.name: bad, formula.x: reach}
 """
-    assert [(one.column, one.value) for one in run(text).summaries] == [
+    assert [(summary.column, summary.value) for summary in run(text).summaries] == [
         ("cost", 6.0),
         ("due", Date(NOW.replace(month=5, day=1, hour=0, minute=0, second=0, microsecond=0), has_time=False)),
         ("status", 2.0),
@@ -202,7 +202,7 @@ views:
 
 def test_the_file_called_this_is_passed_on_to_filters() -> None:
     result = run("filters: file.hasLink(this.file)", rows=ROWS, this=AUTHOR)
-    assert [one.path for one in result.rows] == ["Books/Dune.md"]
+    assert [row.path for row in result.rows] == ["Books/Dune.md"]
 
 
 def test_files_outside_of_the_rows_are_found_by_row_of() -> None:

@@ -78,7 +78,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def test_vaultbridge_gets_every_figure(run: Run) -> None:
     figures = run.result["figures"]["vaultbridge"]
     assert not {name: figure for name, figure in figures.items() if "no" in figure or "failed" in figure}
-    assert all(0 < one["low"] <= one["median"] <= one["high"] for one in figures.values() if "median" in one)
+    assert all(
+        0 < figure["low"] <= figure["median"] <= figure["high"]
+        for figure in figures.values()
+        if "median" in figure
+    )
     assert figures["rename_missed"]["value"] == 0
     assert figures["backlinks_found"]["value"] == figures["backlinks_found"]["of"] == 29
 

@@ -56,7 +56,7 @@ globalThis.chat = {
     await bridge.connect(new PostMessageTransport(frame.contentWindow, frame.contentWindow));
     // After `connect`, which forwards what views call. A host must refuse what is not for views.
     bridge.oncalltool = async (params) => {
-      const tool = this.tools.find((one) => one.name === params.name);
+      const tool = this.tools.find((candidate) => candidate.name === params.name);
       if (!tool || isToolVisibilityModelOnly(tool)) throw new Error('not for views');
       this.heard.calls.push(params.name);
       this.looking++;

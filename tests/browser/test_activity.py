@@ -44,7 +44,7 @@ async def page(chromium: Chromium, serving: Serving) -> AsyncIterator[Page]:
 def has(selector: str, text: str) -> str:
     """An expression: some element has this text."""
     chosen = f"[...document.querySelectorAll({json.dumps(selector)})]"
-    return f"{chosen}.some((one) => one.innerText.replace(/\\s+/g, ' ').includes({json.dumps(text)}))"
+    return f"{chosen}.some((element) => element.innerText.replace(/\\s+/g, ' ').includes({json.dumps(text)}))"
 
 
 async def test_what_an_assistant_does_appears_in_words_and_a_change_is_undone(
@@ -165,7 +165,7 @@ async def test_a_late_answer_to_a_press_does_not_restore_the_old_state(page: Pag
         await page.until(has(".assistant[data-state=connected]", "late"))
         cards = "[...document.querySelectorAll('.assistant')]"
         card = await page.run(
-            f"{cards}.find((one) => one.querySelector('h3').innerText === 'late').dataset.id"
+            f"{cards}.find((card) => card.querySelector('h3').innerText === 'late').dataset.id"
         )
         state = f"document.querySelector('.assistant[data-id={card}]')?.dataset.state"
         async with page.holding("*/assistants/*", answered=True) as held:

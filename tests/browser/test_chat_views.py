@@ -200,7 +200,7 @@ async def test_what_a_search_found_is_shown_and_can_be_read(chats: Chats) -> Non
         assert "Hello.md" in seen["content"][0]["text"]
         assert "“stars shine”" in await frame.text("h1")
         assert "stars" in await frame.run(
-            "[...document.querySelectorAll('mark')].map((one) => one.innerText)"
+            "[...document.querySelectorAll('mark')].map((mark) => mark.innerText)"
         )
         first = "li:first-child .note-head button.link"
         name = await frame.text(first)
@@ -400,7 +400,7 @@ async def test_a_program_that_offers_views_nothing_still_shows_their_content(cha
             shown = await chat.run("show", f"obsidian_{tool}", values, "dark", {})
             frame = await chat.page.attach(await chat._find_frame(shown["address"]))
             await frame.until(f"document.getElementById('view').innerText.includes({words!r})")
-            pressed = "[...document.querySelectorAll('button')].map((one) => one.innerText)"
+            pressed = "[...document.querySelectorAll('button')].map((button) => button.innerText)"
             assert await frame.run(pressed) == [], tool
             assert await frame.run("document.documentElement.dataset.theme") == "dark"
         assert await chat.heard("calls") == []

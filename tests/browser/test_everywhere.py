@@ -67,7 +67,7 @@ async def go(page: Page, view: str) -> None:
 
 TITLE = "document.getElementById('note-title')?.textContent"
 
-OPTIONS = "[...document.querySelectorAll('.switcher [role=option]')].map((one) => one.textContent)"
+OPTIONS = "[...document.querySelectorAll('.switcher [role=option]')].map((option) => option.textContent)"
 
 
 async def test_from_every_view_a_few_letters_lead_to_a_note(page: Page) -> None:
@@ -238,7 +238,7 @@ async def test_a_line_that_was_found_is_shown_without_the_marks_of_markdown(
     await page.run("location.hash = '#/note/Marks.md?edit=1'")
     line = "document.querySelector('.editor')?.shadowRoot?.querySelectorAll('.cm-line')[1]"
     await page.until(f"{line}?.innerText === 'kind: flower'")
-    weights = f"[...{line}.querySelectorAll('span')].map((one) => getComputedStyle(one).fontWeight)"
+    weights = f"[...{line}.querySelectorAll('span')].map((span) => getComputedStyle(span).fontWeight)"
     assert "700" not in await page.run(weights)  # Properties are no heading.
 
 
@@ -503,9 +503,10 @@ async def test_the_list_of_notes_fits_a_phone(page: Page) -> None:
     assert await page.run(f"{box}.right <= innerWidth && {box}.bottom <= innerHeight")
 
 
-BEYOND = """[...document.querySelectorAll('main button, main a')].filter((one) => one.checkVisibility()
-  && !one.closest('.scroll, .settings-nav, .tree') && one.getBoundingClientRect().right > innerWidth + 1)
-  .map((one) => one.outerHTML)"""
+BEYOND = """[...document.querySelectorAll('main button, main a')]
+  .filter((element) => element.checkVisibility() && !element.closest('.scroll, .settings-nav, .tree')
+    && element.getBoundingClientRect().right > innerWidth + 1)
+  .map((element) => element.outerHTML)"""
 """What cannot be pressed without scrolling to the side."""
 
 

@@ -33,7 +33,7 @@ SHOWN = "document.querySelector('.review-detail .diff-view')?.shadowRoot?.queryS
 
 UNDO = ".notice.good button:not(.bare)"
 
-UNDONE = "[...document.querySelectorAll('.notice')].some((one) => one.innerText.includes('was undone'))"
+UNDONE = "[...document.querySelectorAll('.notice')].some((notice) => notice.innerText.includes('was undone'))"
 
 
 NOTES = {"Plan.md": PLAN, "Ideas.md": "One idea.\n", "Letter.md": "Dear Ada,\n", "日記/一.md": "雨。\n"}
@@ -396,7 +396,7 @@ async def test_three_assistants_propose_and_disk_journal_and_undo_agree(page: Pa
         await page.until(f"{WAITING} === 2")
         rejected = await running.propose(code, "Ideas.md", "No idea.\n")
         await page.until(f"{WAITING} === 3")
-        names = "[...document.querySelectorAll('.review-list h2')].map((one) => one.innerText)"
+        names = "[...document.querySelectorAll('.review-list h2')].map((title) => title.innerText)"
         # Who is behind `claude-ai` the page learns a moment later.
         await page.until(f"{names}.join() === 'Claude Desktop,Cursor,Claude Code'")
         await keep_screenshot(page, "review-three")
@@ -499,7 +499,8 @@ async def write_as_claude_code(page: Page, running: Serving, note: str, text: st
         assert saved == "FILE_SAVED"
         (running.vault / note).write_text(accepted, "utf-8")
         await page.until(
-            "[...document.querySelectorAll('.notice')].some((one) => /has written it/.test(one.innerText))"
+            "[...document.querySelectorAll('.notice')]"
+            ".some((notice) => /has written it/.test(notice.innerText))"
         )
     assert read_note(running, note) == text
 
@@ -532,7 +533,7 @@ async def test_what_claude_code_wrote_after_an_accepted_diff_is_undone_on_the_pa
     await page.until(f"document.querySelector('{first}')?.innerText.includes('undone')")
     assert not await page.run(f"document.querySelector('{first} .decided-undo')")
     # What can no longer be undone is not offered in a notice either.
-    offered = "[...document.querySelectorAll('.notice button')].map((one) => one.innerText)"
+    offered = "[...document.querySelectorAll('.notice button')].map((button) => button.innerText)"
     assert "Undo" not in await page.run(offered)
     await page.run("location.hash = '#/activity?kind=changes&note=Ideas.md'")
     await page.until(

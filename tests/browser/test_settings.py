@@ -112,7 +112,7 @@ async def test_every_section_has_an_address_that_shows_it(page: Page) -> None:
     """Also after a reload, when what is above it comes later, and when it is pressed once more."""
     await page.until("document.querySelector('#settings-assistants .rows')")
     top = "document.getElementById('settings-tokens').getBoundingClientRect().top"
-    for name in await page.run("[...document.querySelectorAll('.settings-nav a')].map((one) => one.hash)"):
+    for name in await page.run("[...document.querySelectorAll('.settings-nav a')].map((link) => link.hash)"):
         await page.run(f"location.hash = {json.dumps(name)}")
         await page.until(
             f"document.querySelector('.settings-nav a[aria-current]')?.hash === {json.dumps(name)}"

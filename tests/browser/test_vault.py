@@ -229,7 +229,7 @@ async def test_a_new_file_appears_in_the_tree_without_the_whole_list(page: Page,
     await page.until("document.querySelector('.row')")
     sizes = (
         "performance.getEntriesByType('resource').filter(({ name, decodedBodySize }) =>"
-        " name.includes('/page/api/files') && decodedBodySize).map((one) => one.decodedBodySize)"
+        " name.includes('/page/api/files') && decodedBodySize).map((entry) => entry.decodedBodySize)"
     )
     rows = select_texts(".row")
     before = await page.run(f"{rows}.length")
@@ -509,7 +509,7 @@ async def test_whoever_answers_no_question_is_back_at_the_menu(page: Page, servi
 
 ALL_IN_SIGHT = """(() => {
   const pane = document.querySelector('.canvas').getBoundingClientRect();
-  return [...document.querySelectorAll('.canvas-card')].map((one) => one.getBoundingClientRect())
+  return [...document.querySelectorAll('.canvas-card')].map((card) => card.getBoundingClientRect())
     .every((box) => box.left >= pane.left && box.right <= pane.right
       && box.top >= pane.top && box.bottom <= pane.bottom);
 })()"""
@@ -578,8 +578,10 @@ async def test_room_is_left_for_a_picture_before_it_comes(page: Page, serving: S
     await page.until("document.querySelectorAll('.md-picture img[width][height]').length === 12")
     place = "document.querySelector('.note-body > p:last-of-type').offsetTop"
     before = await page.run(place)
-    await page.run("document.querySelectorAll('.md-picture img').forEach((one) => (one.loading = 'eager'))")
-    await page.until("[...document.querySelectorAll('.md-picture img')].every((one) => one.complete)")
+    await page.run(
+        "document.querySelectorAll('.md-picture img').forEach((image) => (image.loading = 'eager'))"
+    )
+    await page.until("[...document.querySelectorAll('.md-picture img')].every((image) => image.complete)")
     assert await page.run(place) == before
 
 
@@ -721,8 +723,8 @@ async def test_nothing_in_a_note_runs_loads_or_dresses_up_as_the_page(page: Page
         unsafe = await page.run(
             "[...document.querySelectorAll('.note-body *')].flatMap((node) => [...node.attributes])"
             ".map(({name, value}) => `${name}=${value}`)"
-            ".filter((one) => /^(on|style=|id=|name=|data-md|data-task=1$)|"
-            "^(src|href|action)=\\s*(javascript|data:text|vbscript|https:..outside.invalid.x)/i.test(one))"
+            ".filter((text) => /^(on|style=|id=|name=|data-md|data-task=1$)|"
+            "^(src|href|action)=\\s*(javascript|data:text|vbscript|https:..outside.invalid.x)/i.test(text))"
         )
         assert unsafe == []
         classes = await page.run(
@@ -756,7 +758,9 @@ TYPING = "document.activeElement?.shadowRoot?.activeElement?.matches('.cm-conten
 
 async def wait_for_answer(page: Page, part: str) -> None:
     """Wait until the page has had an answer from an address with `part`, and the time to act on it."""
-    found = f"performance.getEntriesByType('resource').some((one) => one.name.includes({json.dumps(part)}))"
+    found = (
+        f"performance.getEntriesByType('resource').some((entry) => entry.name.includes({json.dumps(part)}))"
+    )
     await page.until(found)
     await page.run("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
 
@@ -893,8 +897,8 @@ async def test_each_block_is_written_in_the_direction_of_its_text(page: Page, se
     write_vault(serving.vault, {"مرحبا.md": RIGHT_TO_LEFT})
     await show(page, serving, "مرحبا.md")
     await page.until("document.querySelector('.note-body pre')")
-    directions = "[...document.querySelector('.note-body').children].map((one) => [one.localName,"
-    directions += " getComputedStyle(one).direction].join())"
+    directions = "[...document.querySelector('.note-body').children].map((child) => [child.localName,"
+    directions += " getComputedStyle(child).direction].join())"
     assert await page.run(directions) == [
         "h1,rtl", "p,rtl", "ul,rtl", "blockquote,rtl", "p,ltr", "pre,ltr",
     ]  # fmt: skip

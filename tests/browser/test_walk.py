@@ -140,10 +140,11 @@ SCREENS = {
 
 
 TOO_WIDE = """[document.documentElement, ...document.querySelectorAll('body *')]
-  .filter((one) => one.scrollWidth > one.clientWidth + 1 && one.checkVisibility()
-    && (one === document.documentElement || ['auto', 'scroll'].includes(getComputedStyle(one).overflowX))
-    && !one.matches('pre, .base-table, .md-table, .scroll, .settings-nav, .canvas-card, .assistants ul'))
-  .map((one) => `too wide: ${one.cloneNode().outerHTML}`)"""
+  .filter((element) => element.scrollWidth > element.clientWidth + 1 && element.checkVisibility()
+    && (element === document.documentElement
+      || ['auto', 'scroll'].includes(getComputedStyle(element).overflowX))
+    && !element.matches('pre, .base-table, .md-table, .scroll, .settings-nav, .canvas-card, .assistants ul'))
+  .map((element) => `too wide: ${element.cloneNode().outerHTML}`)"""
 """What has to be scrolled to the side, except for tables, code and the like, which may be wider."""
 
 
@@ -163,7 +164,9 @@ async def look(page: Page, name: str, screen: Screen) -> dict[str, list[str]]:
         await page.until(screen.awaited)
         for scheme in SCHEMES:
             await page.colours(scheme)
-            await page.until("document.getAnimations().every((one) => one.playState !== 'running')")
+            await page.until(
+                "document.getAnimations().every((animation) => animation.playState !== 'running')"
+            )
             await keep_screenshot(page, f"{name}-{width}-{scheme}")
             found = await page.run(TOO_WIDE)
             paper = await page.run("getComputedStyle(document.body).backgroundColor")
@@ -243,7 +246,7 @@ def classify_screen(address: str) -> tuple[str, ...]:
     return view, rest, *asked
 
 
-LINKS = """[...document.querySelectorAll('a')].map((one) => one.getAttribute('href'))
+LINKS = """[...document.querySelectorAll('a')].map((link) => link.getAttribute('href'))
   .filter((to) => to?.startsWith('#/'))"""
 
 

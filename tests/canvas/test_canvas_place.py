@@ -28,7 +28,7 @@ def are_apart(a: Rectangle, b: Rectangle) -> bool:
 @given(st.lists(BOXES, max_size=12), st.one_of(st.none(), BOXES))
 def test_a_free_box_overlaps_nothing(taken: list[Rectangle], near: Rectangle | None) -> None:
     box = find_free_place(250, 60, taken, near)
-    assert all(are_apart(box, one) for one in taken)
+    assert all(are_apart(box, rectangle) for rectangle in taken)
 
 
 def test_a_free_box_lies_to_the_right_of_its_neighbour_then_below() -> None:
@@ -45,7 +45,7 @@ def test_a_free_box_lies_to_the_right_of_its_neighbour_then_below() -> None:
 @given(st.lists(BOXES, max_size=8), BOXES)
 def test_a_place_in_a_group_overlaps_nothing(taken: list[Rectangle], group: Rectangle) -> None:
     box = find_place_in(group, 100, 60, taken)
-    assert all(are_apart(box, one) for one in taken if not are_apart(group, one))
+    assert all(are_apart(box, rectangle) for rectangle in taken if not are_apart(group, rectangle))
     assert box.x >= group.x
     assert box.y >= group.y
 

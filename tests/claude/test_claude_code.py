@@ -402,7 +402,8 @@ async def test_three_assistants_propose_and_a_person_decides_on_the_page(
             await terminal.shows("❯")
             await page.run("location.hash = '#/activity'")
             names = (
-                "[...document.querySelectorAll('.assistant h3')].map((one) => one.innerText).sort().join()"
+                "[...document.querySelectorAll('.assistant h3')]"
+                ".map((title) => title.innerText).sort().join()"
             )
             await page.until(f"{names} === 'Claude Code,Claude Desktop,Cursor'")
             await page.run("location.hash = '#/review'")
@@ -430,7 +431,7 @@ async def test_three_assistants_propose_and_a_person_decides_on_the_page(
             assert new.read_text("utf-8").rstrip("\n") == "proposed"
             await page.run("location.hash = '#/review?show=decided'")
             await page.until("document.querySelectorAll('.decided-undo').length === 2")
-            assert [one["actor"] for one in read_history(serving)] == ["claude-code", "cursor-vscode"]
+            assert [entry["actor"] for entry in read_history(serving)] == ["claude-code", "cursor-vscode"]
             await keep_screenshot(page, "three-assistants-decided")
             for left in (1, 0):
                 await page.click(".decided-undo")

@@ -116,7 +116,7 @@ def test_what_follows_two_dashes_is_never_an_option(command: str, words: list[st
     for line in (["--", *given], ["--json", "--", *given], ["--color", "never", "--", *given]):
         found = vars(parser.parse(line))
         held = [found[action.dest] for action in places]
-        seen = [word for one in held if one for word in (one if isinstance(one, list) else [one])]
+        seen = [word for value in held if value for word in (value if isinstance(value, list) else [value])]
         assert seen == given
 
 

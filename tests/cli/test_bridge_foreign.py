@@ -207,8 +207,8 @@ async def test_a_list_that_is_long_in_coming_holds_nobody_up() -> None:
 
 async def test_it_may_listen_on_an_address_of_the_newer_kind() -> None:
     try:
-        with socket.socket(socket.AF_INET6) as one:
-            one.bind(("::1", 0))
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
     except OSError:
         pytest.skip("there is no IPv6 here")
     async with foreign(0, "::1") as server, bridged(f"--url=http://[::1]:{server.port}/") as bridge:

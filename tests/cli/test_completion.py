@@ -78,7 +78,7 @@ def test_a_vault_named_first_or_by_option(
     st.lists(st.text(st.characters(exclude_categories=("Cs",)), max_size=8), max_size=5), st.integers(0, 6)
 )
 def test_no_line_is_an_error(words: list[str], at: int) -> None:
-    assert all(isinstance(one, str) for one in complete_line(["vaultbridge", *words], at))
+    assert all(isinstance(candidate, str) for candidate in complete_line(["vaultbridge", *words], at))
 
 
 @given(
@@ -183,7 +183,7 @@ def type_and_wait(terminal: int, keys: str, until: str) -> str:
 
 @given(st.text(max_size=30), st.sampled_from(["", " \t\n\"'@><=;|&(:"]))
 def test_no_line_of_bash_is_an_error(line: str, breaks: str) -> None:
-    assert all(isinstance(one, str) for one in complete_bash(f"vaultbridge read {line}", breaks))
+    assert all(isinstance(candidate, str) for candidate in complete_bash(f"vaultbridge read {line}", breaks))
 
 
 def test_fish_completes(tmp_path: Path) -> None:

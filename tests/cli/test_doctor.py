@@ -59,7 +59,7 @@ def machine(tmp_path: Path) -> Machine:
 
 def test_a_new_machine_is_healthy_and_gets_advice(machine: Machine) -> None:
     found = machine.findings()
-    assert {one["status"] for one in found.values()} == {"good", "unknown"}
+    assert {finding["status"] for finding in found.values()} == {"good", "unknown"}
     assert "vaultbridge serve" in found["bridge"]["advice"]
     assert "companion install" in found["companion"]["advice"]
     assert found["notes"]["found"] == "1 in 1 files"

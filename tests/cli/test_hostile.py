@@ -73,7 +73,7 @@ class Place:
     def call(self, *args: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         """Like `run`, but in this process."""
         out, err = io.BytesIO(), io.BytesIO()
-        streams = [io.TextIOWrapper(one, encoding="utf-8") for one in (out, err, io.BytesIO(stdin))]
+        streams = [io.TextIOWrapper(buffer, encoding="utf-8") for buffer in (out, err, io.BytesIO(stdin))]
         with (
             mock.patch.dict(os.environ, self.environ, clear=True),
             mock.patch.object(sys, "stdin", streams[2]),
@@ -390,7 +390,9 @@ def list_options(command: str) -> list[argparse.Action]:
         if isinstance(action, argparse._SubParsersAction):
             actions += [inner for parser in action.choices.values() for inner in parser._actions]
     left_out = {"--help", "--watch", "--open"}
-    return [one for one in actions if one.option_strings and not left_out & set(one.option_strings)]
+    return [
+        option for option in actions if option.option_strings and not left_out & set(option.option_strings)
+    ]
 
 
 ANSWERS_IN_JSON = sorted(set(LINES) - PROCESS_ONLY - {"open", "call", "completion"})

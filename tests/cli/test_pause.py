@@ -38,7 +38,10 @@ async def test_a_person_pauses_and_resumes_by_name(tmp_path: Path, vault: Path) 
         assert (await server.command("resume", assistant["id"]))[1] == "Resumed Claude Code.\n"
         assert await claude.request("readFile", path="Plan.md")
         answer = await server.answer("pause")
-        assert (answer["pausedAll"], [one["name"] for one in answer["assistants"]]) == (True, ["Claude Code"])
+        assert (answer["pausedAll"], [entry["name"] for entry in answer["assistants"]]) == (
+            True,
+            ["Claude Code"],
+        )
         assert "All assistants are paused, even later ones" in (await server.command("status"))[1]
         with pytest.raises(Failed, match=PAUSED):
             await claude.request("readFile", path="Plan.md")

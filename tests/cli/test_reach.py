@@ -113,7 +113,7 @@ async def test_no_lock_is_written_for_another_loopback_address(tmp_path: Path, v
         assert "127.0.0.1" in server.announced["notices"][0]
         code, out, _ = await server.command("doctor", vault, "--json")
         assert code == 0
-        (first,) = (one for one in map(json.loads, out.splitlines()) if one["area"] == "Bridge")
+        (first,) = (finding for finding in map(json.loads, out.splitlines()) if finding["area"] == "Bridge")
         assert (first["name"], first["status"]) == ("address", "warning")
         assert f"http://[::1]:{server.port}" in first["found"]
         await check_commands(server, vault, server.announced["url"])

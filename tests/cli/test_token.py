@@ -108,7 +108,7 @@ async def test_tokens_made_at_the_same_time_are_all_kept(tmp_path: Path) -> None
     home = Served(tmp_path / "home", VAULTBRIDGE_CONFIG=str(folder / "config.toml"))
     made = await asyncio.gather(*(home.answer("token", "make", f"t{n}") for n in range(6)))
     store = TokenStore(folder)
-    assert [store.check(one["token"]) is not None for one in made] == [True] * 6
+    assert [store.check(entry["token"]) is not None for entry in made] == [True] * 6
     assert stat.S_IMODE((folder / "tokens.json").stat().st_mode) == 0o600
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 

@@ -21,10 +21,10 @@ def note_accepted(state: ServerState, id_: Any, method: str, **params: Any) -> d
 
 def test_what_the_server_accepted_is_remembered_until_it_is_undone() -> None:
     state = ServerState()
-    one = note_accepted(state, 1, "resources/subscribe", uri="a:1")
+    first = note_accepted(state, 1, "resources/subscribe", uri="a:1")
     two = note_accepted(state, 2, "resources/subscribe", uri="a:2")
     level = note_accepted(state, 3, "logging/setLevel", level="debug")
-    assert state.requests() == (one, two, level)
+    assert state.requests() == (first, two, level)
     note_accepted(state, 4, "resources/unsubscribe", uri="a:1")
     newer = note_accepted(state, 5, "logging/setLevel", level="error")
     assert state.requests() == (two, newer)
@@ -50,11 +50,11 @@ def test_a_reused_id_belongs_to_its_newest_request() -> None:
 
 def test_a_failed_unsubscribe_changes_nothing() -> None:
     state = ServerState()
-    one = note_accepted(state, 1, "resources/subscribe", uri="a:1")
+    first = note_accepted(state, 1, "resources/subscribe", uri="a:1")
     state.note_sent(request(2, "resources/unsubscribe", uri="a:1"))
     state.note_received(MessageKind.ERROR, {"jsonrpc": "2.0", "id": 2, "error": {"code": 1, "message": "no"}})
-    assert state.requests() == (one,)
-    state.forget(one)
+    assert state.requests() == (first,)
+    state.forget(first)
     assert state.requests() == ()
 
 

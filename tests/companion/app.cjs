@@ -407,7 +407,7 @@ class Workspace extends Events {
 
   /** @param {WorkspaceLeaf} leaf */
   removed(leaf) {
-    this.leaves = this.leaves.filter((one) => one !== leaf);
+    this.leaves = this.leaves.filter((other) => other !== leaf);
     if (this.#recent === as(leaf.view)) this.#recent = null;
     if (this.activeLeaf === as(leaf)) this.activeLeaf = null;
     this.trigger('layout-change');

@@ -35,6 +35,6 @@ const found = JSON.parse(fs.readFileSync(0, 'utf8')).map((variant) => {
   changed = variant.changed;
   const program = ts.createProgram(variant.roots.map((name) => path.join(folder, name)), options, host, before);
   before = program;
-  return ts.getPreEmitDiagnostics(program).map((one) => ts.flattenDiagnosticMessageText(one.messageText, ' '));
+  return ts.getPreEmitDiagnostics(program).map((diagnostic) => ts.flattenDiagnosticMessageText(diagnostic.messageText, ' '));
 });
 process.stdout.write(JSON.stringify(found));

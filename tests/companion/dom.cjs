@@ -139,8 +139,8 @@ class Element extends Listened {
   /** By tag or `.class` only. */
   querySelectorAll(selector) {
     const fits = selector.startsWith('.')
-      ? (one) => one.classList.contains(selector.slice(1))
-      : (one) => one.tagName === selector.toUpperCase();
+      ? (element) => element.classList.contains(selector.slice(1))
+      : (element) => element.tagName === selector.toUpperCase();
     return [...this.below()].filter(fits);
   }
 

@@ -2,8 +2,8 @@
 //
 //     node --experimental-websocket host.cjs MAIN.JS VAULT STORED
 //
-// STORED is the device's local storage, as JSON. The process ends when its input does and the companion has left
-// nothing behind that would keep it alive.
+// STORED is the device's local storage, as JSON. The process ends when its input ends and nothing
+// of the companion keeps it alive.
 'use strict';
 
 const fs = require('fs');
@@ -15,13 +15,13 @@ const { api, codemirror, page, running } = require('./app.cjs');
 
 const [main, folder, stored, mobile] = process.argv.slice(2);
 
-// What a window is to the companion, with its timers and sockets counted.
+// The window as the companion sees it, with its timers and sockets counted.
 const timers = new Set();
 const sockets = new Set();
 const Native = globalThis.WebSocket;
 globalThis.window = Object.assign(new dom.Listened(), {
   setTimeout(act, ms) {
-    const timer = setTimeout(() => (timers.delete(timer), act(), setImmediate(look)), ms);
+    const timer = setTimeout(() => (timers.delete(timer), act(), setImmediate(check)), ms);
     timers.add(timer);
     return timer;
   },
@@ -35,8 +35,8 @@ globalThis.WebSocket = class extends Native {
   constructor(...args) {
     super(...args);
     sockets.add(this);
-    this.addEventListener('close', () => (sockets.delete(this), setImmediate(look)));
-    this.addEventListener('message', () => setImmediate(look));
+    this.addEventListener('close', () => (sockets.delete(this), setImmediate(check)));
+    this.addEventListener('message', () => setImmediate(check));
   }
 };
 if (mobile) {
@@ -74,33 +74,33 @@ const cards = () =>
     minus: node.querySelectorAll('.vaultbridge-minus').map((row) => row.children[1].textContent.replace('removed: ', '')),
     plus: node.querySelectorAll('.vaultbridge-plus').map((row) => row.children[1].textContent.replace('added: ', '')),
     changes: node.querySelectorAll('label').map((label) => label.textContent.trim()),
-    buttons: buttonsOf(node).map((one) => one.textContent),
-    enabled: buttonsOf(node).filter((one) => !one.disabled).map((one) => one.textContent),
+    buttons: buttonsOf(node).map((button) => button.textContent),
+    enabled: buttonsOf(node).filter((button) => !button.disabled).map((button) => button.textContent),
     text: node.querySelector('textarea')?.value ?? null,
     all: node.textContent,
   }));
-const seen = {
+const views = {
   cards,
   status: () => app.statusBar[0]?.textContent ?? '',
   notices: () => app.notices.map((notice) => notice.messageEl.textContent),
-  invitations: () => app.notices.filter((notice) => notice.shown).map((notice) => notice.messageEl.textContent),
+  openNotices: () => app.notices.filter((notice) => notice.shown).map((notice) => notice.messageEl.textContent),
   modal: () => app.modals[0]?.contentEl.textContent ?? '',
   focused: () => page.activeElement.textContent || page.activeElement.tagName,
-  said: () => review()?.contentEl.querySelector('.vaultbridge-announcement').textContent ?? '',
+  announcement: () => review()?.contentEl.querySelector('.vaultbridge-announcement').textContent ?? '',
   state: () => plugin.connection.state,
-  why: () => plugin.connection.reason,
+  reason: () => plugin.connection.reason,
   selected: (note) => {
     const editor = editorOf(note);
     return editor.getRange(editor.getCursor('from'), editor.getCursor('to'));
   },
   review: () => plugin.reviewState?.review ?? null,
-  decided: () => review().decided.element.querySelectorAll('li').map((row) => row.textContent),
+  decisions: () => review().decided.element.querySelectorAll('li').map((row) => row.textContent),
   activity: () => review().activity.list.querySelectorAll('li').map((row) => row.textContent),
   assistants: () => review().activity.assistants.querySelectorAll('li').map((row) => row.textContent),
-  all: () => (review() ? buttonsOf(review().acceptAll).map((one) => one.textContent) : []),
+  all: () => (review() ? buttonsOf(review().acceptAll).map((button) => button.textContent) : []),
   active: () => app.workspace.getActiveFile()?.path ?? null,
   tabs: () => app.workspace.leaves.map((leaf) => leaf.getViewState().state.file ?? leaf.getViewState().type),
-  left: () => ({
+  leftovers: () => ({
     timers: timers.size,
     sockets: [...sockets].filter((socket) => socket.readyState <= WebSocket.OPEN).length,
     events: app.workspace.count + app.vault.count,
@@ -114,16 +114,16 @@ const seen = {
 
 // What a person does
 
-// `then` is what to look at in the same moment: the next one may come before the next question.
+// `then` names a view to return at once, because the next message may come before the test can ask.
 const cardOf = (note) => cardNodes().find((node) => node.querySelector('h3').textContent === note);
 const verbs = {
   load: ({ slow }) => {
     if (slow) app.workspace.waiting = [];
     return plugin.onload();
   },
-  ready: () => app.workspace.ready(),
+  finishLayout: () => app.workspace.ready(),
   unload: () => plugin.unload(),
-  see: ({ what, about }) => seen[what](about),
+  see: ({ what, about }) => views[what](about),
   open: ({ note, area }) => {
     const { workspace } = app;
     const leaf = area ? workspace.newLeaf(workspace[area]) : workspace.getLeaf('tab');
@@ -140,7 +140,7 @@ const verbs = {
   close: ({ note }) => leafOf(note).detach(),
   closeReview: () => app.workspace.getLeavesOfType('vaultbridge-review')[0].detach(),
   goTo: ({ note }) => app.workspace.setActiveLeaf(leafOf(note)),
-  read: ({ note }) => {
+  preview: ({ note }) => {
     leafOf(note).view.mode = 'preview';
     app.workspace.trigger('layout-change');
   },
@@ -151,25 +151,25 @@ const verbs = {
   write: ({ note, text, then }) => {
     editorOf(note).focused = true;
     editorOf(note).write(text);
-    return then && seen[then]();
+    return then && views[then]();
   },
   save: ({ note }) => leafOf(note).view.save(),
-  // The app's watcher notices what another program wrote, and shows it.
-  noticed: async ({ note }) => {
+  // The app's watcher notices a write by another program, and shows it.
+  noticeChange: async ({ note }) => {
     const leaf = leafOf(note);
     app.vault.trigger('modify', new api.TFile(app.vault, note));
     if (leaf) leaf.view.editor.write(await app.vault.read(leaf.view.file));
   },
-  command: ({ name, then }) => {
+  runCommand: ({ name, then }) => {
     const command = app.commands.get(`vaultbridge:${name}`);
     if (command.callback) {
       command.callback();
-      return then && seen[then]();
+      return then && views[then]();
     }
     if (!command.checkCallback(true)) return false;
     return void command.checkCallback(false);
   },
-  menu: ({ event, note }) => {
+  openMenu: ({ event, note }) => {
     const menu = new api.Menu();
     const file = new api.TFile(app.vault, note);
     const rest = event === 'file-menu' ? [file] : [editorOf(note), leafOf(note).view];
@@ -178,12 +178,12 @@ const verbs = {
     return menu.items.map(({ title }) => title);
   },
   press: ({ note, button }) => {
-    const found = buttonsOf(cardOf(note)).find((one) => one.textContent === button);
+    const found = buttonsOf(cardOf(note)).find((candidate) => candidate.textContent === button);
     found.focus();
     found.click();
   },
-  pressNth: ({ index, button }) => buttonsOf(cardNodes()[index]).find((one) => one.textContent === button).click(),
-  pressEdit: ({ note, file }) => buttonsOf(cardOf(note)).find((one) => one.getAttribute('data-part') === `edit ${file}`).click(),
+  pressNth: ({ index, button }) => buttonsOf(cardNodes()[index]).find((candidate) => candidate.textContent === button).click(),
+  pressEdit: ({ note, file }) => buttonsOf(cardOf(note)).find((button) => button.getAttribute('data-part') === `edit ${file}`).click(),
   choose: ({ note, change, take }) => {
     const box = cardOf(note).querySelectorAll('input')[change];
     box.checked = take;
@@ -194,76 +194,76 @@ const verbs = {
     area.value = text;
     area.dispatch('input');
   },
-  reason: ({ note, text }) => {
+  giveReason: ({ note, text }) => {
     const input = cardOf(note).querySelectorAll('input').at(-1);
     input.value = text;
     input.dispatch('input');
   },
-  panel: ({ name }) => review().tabs.get(name).click(),
+  showPanel: ({ name }) => review().tabs.get(name).click(),
   filter: ({ value }) => {
     const choice = review().activity.element.querySelector('select');
     choice.value = value;
     choice.dispatch('change');
   },
   pressIn: ({ panel, button }) => {
-    const found = buttonsOf(review().panels.get(panel)).find((one) => (one.getAttribute('aria-label') ?? one.textContent) === button);
+    const found = buttonsOf(review().panels.get(panel)).find((candidate) => (candidate.getAttribute('aria-label') ?? candidate.textContent) === button);
     found.click();
   },
   pressNotice: () => app.notices.find((notice) => notice.shown).messageEl.querySelector('button').click(),
   pressStatus: ({ key }) => app.statusBar[0].dispatch(key ? 'keydown' : 'click', { key }),
-  pressModal: ({ button }) => app.modals[0].contentEl.querySelectorAll('button').find((one) => one.textContent === button).click(),
+  pressModal: ({ button }) => app.modals[0].contentEl.querySelectorAll('button').find((candidate) => candidate.textContent === button).click(),
   showSettings: () => app.settingTabs[0].display(),
   leaveSettings: () => app.settingTabs[0].hide(),
   set: ({ name, value }) => {
-    const { setting } = app.settingTabs[0].containerEl.children.find((one) => one.setting.name === name);
+    const { setting } = app.settingTabs[0].containerEl.children.find((row) => row.setting.name === name);
     if (setting.control.disabled) throw new Error('it is disabled');
     setting.control.use(value);
   },
-  online: () => window.dispatch('online'),
-  parts: ({ name, args }) => Companion.parts[name](...args),
+  goOnline: () => window.dispatch('online'),
+  callPart: ({ name, args }) => Companion.parts[name](...args),
 };
 
 // The conversation
 
-const say = (message) => process.stdout.write(`${JSON.stringify(message)}\n`);
-let awaited = [];
+const send = (message) => process.stdout.write(`${JSON.stringify(message)}\n`);
+let waiting = [];
 
-/** Look again at what is waited for; what cannot be seen yet is not there yet. */
-function look() {
-  awaited = awaited.filter(({ id, what, about, text }) => {
-    let found = false;
+/** Check every condition that a test waits for; one that throws is not met yet. */
+function check() {
+  waiting = waiting.filter(({ id, what, about, text }) => {
+    let met = false;
     try {
-      found = new Function('it', `return (${text});`)(seen[what](about));
+      met = new Function('it', `return (${text});`)(views[what](about));
     } catch {
-      found = false;
+      met = false;
     }
-    if (found) say({ id, result: seen[what](about) });
-    return !found;
+    if (met) send({ id, result: views[what](about) });
+    return !met;
   });
 }
 
-let looking = false;
+let scheduled = false;
 dom.onChange(() => {
-  if (looking) return;
-  looking = true;
-  // After whatever changes now has finished.
+  if (scheduled) return;
+  scheduled = true;
+  // Once the current change is complete.
   setImmediate(() => {
-    looking = false;
-    look();
+    scheduled = false;
+    check();
   });
 });
 
 readline.createInterface({ input: process.stdin }).on('line', async (line) => {
   const { id, verb, args } = JSON.parse(line);
   if (verb === 'until') {
-    awaited.push({ id, ...args });
-    look();
+    waiting.push({ id, ...args });
+    check();
     return;
   }
   try {
-    say({ id, result: (await verbs[verb](args)) ?? null });
+    send({ id, result: (await verbs[verb](args)) ?? null });
   } catch (error) {
-    say({ id, error: String(error.stack ?? error) });
+    send({ id, error: String(error.stack ?? error) });
   }
-  look();
+  check();
 });

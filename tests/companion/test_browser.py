@@ -171,7 +171,7 @@ async def test_nothing_stands_in_the_way_of_a_screen_reader(
             )
         for name in ("Decided", "Activity"):
             tabs = "[...document.querySelectorAll('nav button')]"
-            await page.run(f"{tabs}.find((one) => one.textContent === '{name}').click()")
+            await page.run(f"{tabs}.find((tab) => tab.textContent === '{name}').click()")
             await page.until("document.querySelector('.vaultbridge-list, .vaultbridge-quiet')")
             assert await find_barriers(page, skip=around) == []
 

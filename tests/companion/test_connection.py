@@ -79,10 +79,10 @@ async def test_it_waits_for_a_bridge_that_is_started_later(tmp_path: Path, vault
     server = Served(tmp_path / "home")
     async with obsidian(vault, server.environ) as app:
         await app.until("status", "it === 'Bridge: not connected'")
-        assert await app.see("why") == NOT_RUNNING
+        assert await app.see("reason") == NOT_RUNNING
         try:
             await server.start(vault)
-            await app.do("command", name="reconnect")
+            await app.do("runCommand", name="reconnect")
             await app.connected()
         finally:
             await server.kill()
@@ -108,7 +108,7 @@ async def test_a_vault_that_is_served_beside_another_is_joined_by_its_own_name(
 async def test_the_bridge_of_another_vault_is_not_used(tmp_path: Path, vault: Path, other: Path) -> None:
     async with served(tmp_path / "home", other) as server, obsidian(vault, server.environ) as app:
         await app.until("status", "it === 'Bridge: not connected'")
-        assert await app.see("why") == NOT_RUNNING
+        assert await app.see("reason") == NOT_RUNNING
         assert await list_editors(server, other) == []
 
 
@@ -127,7 +127,7 @@ async def test_a_port_that_another_vaults_bridge_has_taken_is_left_alone(
         (cache / "bridge.json").write_text(json.dumps(changed), "utf-8")
         async with obsidian(vault, server.environ) as app:
             await app.until("status", "it === 'Bridge: refused'")
-            assert "token" in await app.see("why")
+            assert "token" in await app.see("reason")
             assert await list_editors(server, other) == []
 
 
@@ -137,7 +137,7 @@ async def test_a_program_on_a_dead_bridges_port_does_not_get_the_token(server: S
     taken = await asyncio.start_server(lambda *_: callers.append("somebody"), "127.0.0.1", server.port)
     async with taken, obsidian(vault, server.environ) as app:
         await app.until("status", "it === 'Bridge: not connected'")
-        assert (await app.see("why"), callers) == (NOT_RUNNING, [])
+        assert (await app.see("reason"), callers) == (NOT_RUNNING, [])
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ async def test_a_bridge_with_tls_is_reached_by_its_name_if_its_certificate_is_tr
             await app.connected()
         async with obsidian(vault, server.environ) as app:
             await app.until("status", "it === 'Bridge: not connected'")
-            await app.until("why", "it === 'The bridge cannot be reached at its address.'")
+            await app.until("reason", "it === 'The bridge cannot be reached at its address.'")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere this address is not set up")
@@ -195,7 +195,7 @@ async def test_a_phone_connects_with_the_typed_address_and_token(server: Served,
         await app.do("set", name="Address", value=page)
         await app.do("leaveSettings")
         await app.until("state", "it === 'connected'")
-        await app.do("command", name="status")
+        await app.do("runCommand", name="status")
         await app.until("modal", "it.startsWith('BridgeConnected')")
         assert await list_editors(server, vault) == ["obsidian"]
         stored = json.loads((await app.see("stored"))["vaultbridge-companion"])
@@ -207,7 +207,7 @@ async def test_a_wrong_token_is_reported_once_in_words(server: Served, vault: Pa
     stored = make_manual_settings(server, token="0b1f6a52-0c5e-4c0b-8d57-9a3f5a0c9e11")
     async with obsidian(vault, server.environ, stored=stored) as app:
         await app.until("status", "it === 'Bridge: refused'")
-        await app.do("command", name="reconnect")
+        await app.do("runCommand", name="reconnect")
         await app.until("status", "it === 'Bridge: refused'")
         assert await app.see("notices") == ["vaultbridge: The token is missing or wrong."]
         await app.do("showSettings")
@@ -221,7 +221,7 @@ async def test_a_bridge_that_does_not_serve_the_vault_is_not_used(
 ) -> None:
     async with obsidian(other, server.environ, stored=make_manual_settings(server)) as app:
         await app.until("status", "it === 'Bridge: refused'")
-        assert "This bridge serves no such vault" in await app.see("why")
+        assert "This bridge serves no such vault" in await app.see("reason")
         assert await list_editors(server, vault) == []
         await app.do("showSettings")
         await app.do("set", name="Vault", value="Notes")
@@ -250,7 +250,7 @@ async def test_an_address_that_cannot_be_right_is_refused(
     stored = {"automatic": False, "address": address, "token": "t"}
     async with obsidian(vault, Served(tmp_path / "home").environ, stored=stored) as app:
         await app.until("status", "it === 'Bridge: refused'")
-        assert (await app.see("why")).startswith(why)
+        assert (await app.see("reason")).startswith(why)
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ async def test_an_address_becomes_the_url_of_the_editor_protocol(
     tmp_path: Path, vault: Path, typed: str, url: str
 ) -> None:
     async with obsidian(vault, Served(tmp_path / "home").environ) as app:
-        assert await app.do("parts", name="makeEditorUrl", args=[typed]) == url
+        assert await app.do("callPart", name="makeEditorUrl", args=[typed]) == url
 
 
 # staying
@@ -294,11 +294,11 @@ async def test_the_companion_notices_a_bridge_that_ends_cleanly(server: Served, 
         await app.connected()
         assert await server.end() == 0
         await app.until("status", "it === 'Bridge: not connected'")
-        await app.until("why", f"it === {json.dumps(NOT_RUNNING)}")
+        await app.until("reason", f"it === {json.dumps(NOT_RUNNING)}")
         await app.do("pressStatus")
         assert (await app.see("modal")).startswith("BridgeNot connected. No bridge is running")
         await server.start(vault, port=server.port)
-        await app.do("online")
+        await app.do("goOnline")
         await app.connected()
 
 
@@ -317,7 +317,7 @@ async def test_an_unfinished_edit_survives_a_reconnection(server: Served, vault:
         await app.do("press", note="Plain.md", button="Edit")
         await app.until("cards", "it[0].text !== null")
         await app.do("type", note="Plain.md", text="mine\n")
-        await app.do("command", name="reconnect")
+        await app.do("runCommand", name="reconnect")
         await app.until("status", "it === 'Bridge: 1 change'")
         assert [card["text"] for card in await app.see("cards")] == ["mine\n"]
         await app.until("cards", "it[0].enabled.includes('Accept my version')")
@@ -333,7 +333,7 @@ async def test_a_silently_cut_connection_is_noticed_when_the_app_is_visible_agai
         await app.connected()
         os.kill(server.pid, signal.SIGSTOP)
         try:
-            await app.do("online")
+            await app.do("goOnline")
             await app.until("status", "it === 'Bridge: connecting…'")
         finally:
             os.kill(server.pid, signal.SIGCONT)
@@ -367,8 +367,8 @@ async def test_changes_that_the_bridge_forgot_go_away(server: Served, vault: Pat
 
 async def unload_and_count(app: Obsidian) -> dict[str, int]:
     await app.do("unload")
-    await app.until("left", "!it.sockets")
-    left: dict[str, int] = await app.see("left")
+    await app.until("leftovers", "!it.sockets")
+    left: dict[str, int] = await app.see("leftovers")
     return left
 
 
@@ -379,10 +379,10 @@ async def test_unloading_leaves_nothing(server: Served, vault: Path) -> None:
     async with obsidian(vault, server.environ) as app:
         await app.connected()
         await app.do("open", note="Plain.md")
-        assert (await app.do("write", note="Plain.md", text="typed", then="left"))["timers"] > 0
+        assert (await app.do("write", note="Plain.md", text="typed", then="leftovers"))["timers"] > 0
         assert await unload_and_count(app) == NOTHING
         await app.do("write", note="Plain.md", text="more")
-        assert await app.see("left") == NOTHING
+        assert await app.see("leftovers") == NOTHING
         # Nothing keeps the process alive but its input.
         assert await app.end() == 0
         await wait_until_no_editor(server, vault)
@@ -397,7 +397,7 @@ async def test_unloading_while_it_waits_for_a_bridge_leaves_nothing(tmp_path: Pa
 
 async def test_unloading_in_the_middle_of_connecting_leaves_nothing(server: Served, vault: Path) -> None:
     async with obsidian(vault, server.environ) as app:
-        await app.do("command", name="reconnect")
+        await app.do("runCommand", name="reconnect")
         assert await unload_and_count(app) == NOTHING
         assert await app.end() == 0
 
@@ -405,6 +405,6 @@ async def test_unloading_in_the_middle_of_connecting_leaves_nothing(server: Serv
 async def test_unloading_before_the_app_is_ready_begins_nothing(server: Served, vault: Path) -> None:
     async with obsidian(vault, server.environ, slow=True) as app:
         await app.do("unload")
-        await app.do("ready")
-        assert await app.see("left") == NOTHING
+        await app.do("finishLayout")
+        assert await app.see("leftovers") == NOTHING
         assert await app.end() == 0

@@ -72,9 +72,9 @@ async def test_the_selection_stays_while_the_person_is_in_the_review(
     await app.do("open", note="Plain.md")
     await app.do("select", note="Plain.md", **{"from": [0, 0]}, to=[0, 3])
     await wait_for_selection(client, vault, "Plain.md", "one")
-    await app.do("command", name="review")
-    await app.until("left", "it.timers === 0")  # what there was to report has been reported
-    await app.do("command", name="status")
+    await app.do("runCommand", name="review")
+    await app.until("leftovers", "it.timers === 0")  # what there was to report has been reported
+    await app.do("runCommand", name="status")
     await app.until("modal", "it.includes('Changes waiting')")  # and the bridge has heard it
     [current] = await client.tool("getCurrentSelection")
     assert json.loads(current)["text"] == "one"
@@ -86,7 +86,7 @@ async def test_reading_view_reports_the_note_without_a_selection(
     await app.do("open", note="Plain.md")
     await app.do("select", note="Plain.md", **{"from": [0, 0]}, to=[0, 3])
     await wait_for_selection(client, vault, "Plain.md", "one")
-    await app.do("read", note="Plain.md")
+    await app.do("preview", note="Plain.md")
     params = await wait_for_selection(client, vault, "Plain.md", "")
     assert params["selection"]["isEmpty"]
 
@@ -119,7 +119,7 @@ async def test_a_note_that_another_program_wrote_is_not_unsaved(
 ) -> None:
     await app.do("open", note="Plain.md")
     (vault / "Plain.md").write_bytes(b"written\r\nelsewhere\r\n")
-    await app.do("noticed", note="Plain.md")
+    await app.do("noticeChange", note="Plain.md")
     await app.do("select", note="Plain.md", **{"from": [0, 0]}, to=[0, 7])
     await wait_for_selection(client, vault, "Plain.md", "written")
     assert not (await read_tabs(client))["Plain.md"]["isDirty"]
@@ -178,7 +178,7 @@ async def test_an_unsaved_note_is_saved(app: Obsidian, client: Client, vault: Pa
 async def test_the_selected_lines_are_mentioned(app: Obsidian, client: Client, vault: Path) -> None:
     await app.do("open", note=NOTE)
     await app.do("select", note=NOTE, **{"from": [1, 2]}, to=[3, 0])
-    await app.do("command", name="mention")
+    await app.do("runCommand", name="mention")
     params = await client.next("at_mentioned")
     assert (params["lineStart"], params["lineEnd"]) == (1, 2)
     await app.until("notices", f"it.includes({json.dumps(NOTE + ' was mentioned.')})")
@@ -187,24 +187,24 @@ async def test_the_selected_lines_are_mentioned(app: Obsidian, client: Client, v
 async def test_without_a_selection_the_whole_note_is_mentioned(
     app: Obsidian, client: Client, vault: Path
 ) -> None:
-    assert await app.do("command", name="mention") is False  # no note is active
+    assert await app.do("runCommand", name="mention") is False  # no note is active
     await app.do("open", note="Plain.md")
-    await app.do("command", name="mention")
+    await app.do("runCommand", name="mention")
     params = await client.next("at_mentioned")
     assert params["filePath"].endswith("Plain.md") and params.get("lineStart") is None
 
 
 async def test_the_menus_mention_too(app: Obsidian, client: Client, vault: Path) -> None:
-    assert await app.do("menu", event="file-menu", note="Plain.md") == ["Mention to Claude"]
+    assert await app.do("openMenu", event="file-menu", note="Plain.md") == ["Mention to Claude"]
     assert (await client.next("at_mentioned"))["filePath"].endswith("Plain.md")
     await app.do("open", note=NOTE)
     await app.do("select", note=NOTE, **{"from": [0, 0]}, to=[0, 5])
-    assert await app.do("menu", event="editor-menu", note=NOTE) == ["Mention to Claude"]
+    assert await app.do("openMenu", event="editor-menu", note=NOTE) == ["Mention to Claude"]
     assert (await client.next("at_mentioned"))["lineEnd"] == 0
 
 
 async def test_a_mention_of_a_private_note_is_refused_in_words(app: Obsidian) -> None:
-    await app.do("menu", event="file-menu", note="Private/Diary.md")
+    await app.do("openMenu", event="file-menu", note="Private/Diary.md")
     [message] = await app.until("notices", "it.length")
     assert message.startswith("vaultbridge: ") and "Traceback" not in message
 
@@ -215,7 +215,7 @@ async def test_a_mention_of_a_private_note_is_refused_in_words(app: Obsidian) ->
 async def test_the_status_lists_the_connected_assistants(app: Obsidian, client: Client) -> None:
     await app.do("open", note="Plain.md")
     await client.next("selection_changed")
-    await app.do("command", name="status")
+    await app.do("runCommand", name="status")
     text = await app.until("modal", "it.includes('Changes waiting')")
     assert text.startswith("BridgeConnected") and "Claude Code" in text and "Plain.md" in text
 
@@ -225,7 +225,7 @@ async def test_the_status_bar_says_how_many_assistants_there_are(app: Obsidian, 
     async with server.client(), server.client():
         await app.until("status", "it === 'Bridge: connected, 2 assistants'")
         # Also after coming back, without a word from the bridge in between.
-        assert await app.do("command", name="reconnect", then="status") == "Bridge: connecting…"
+        assert await app.do("runCommand", name="reconnect", then="status") == "Bridge: connecting…"
         await app.until("status", "it === 'Bridge: connected, 2 assistants'")
     await app.until("status", "it === 'Bridge: connected'")
 

@@ -35,7 +35,7 @@ class Parts:
         return answer["result"]
 
     def call(self, name: str, *args: Any) -> Any:
-        return self.do("parts", name=name, args=args)
+        return self.do("callPart", name=name, args=args)
 
 
 @pytest.fixture(scope="module")

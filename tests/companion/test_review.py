@@ -86,11 +86,15 @@ async def test_changes_of_every_kind_of_assistant_are_decided_here(
     desktop = StdioServerParameters(command=sys.executable, args=command, env=dict(server.environ))
     url = f"http://127.0.0.1:{server.port}/mcp"
     async with (
-        McpClient(desktop, client_info=Implementation(name="claude-ai", version="1"), mode="legacy") as one,
-        McpClient(url, client_info=Implementation(name="cursor-vscode", version="2"), mode="legacy") as two,
+        McpClient(
+            desktop, client_info=Implementation(name="claude-ai", version="1"), mode="legacy"
+        ) as desktop_client,
+        McpClient(
+            url, client_info=Implementation(name="cursor-vscode", version="2"), mode="legacy"
+        ) as cursor_client,
     ):
         arguments = {"path": NOTE, "op": "replace_text", "old": "line 2\n", "new": "from stdio\n"}
-        first = start(one.call_tool("obsidian_edit_note", arguments))
+        first = start(desktop_client.call_tool("obsidian_edit_note", arguments))
         [card] = await app.until("cards", "it.length === 1")
         assert (card["path"], card["minus"], card["plus"]) == (NOTE, ["line 2"], ["from stdio"])
         [card] = await app.until("cards", "it[0].summary.startsWith('Claude Desktop · edit_note, ')")
@@ -102,7 +106,7 @@ async def test_changes_of_every_kind_of_assistant_are_decided_here(
         assert read(vault) == text
 
         arguments = {"path": NOTE, "op": "append", "content": "from Cursor"}
-        second = start(two.call_tool("obsidian_edit_note", arguments))
+        second = start(cursor_client.call_tool("obsidian_edit_note", arguments))
         await app.until("cards", "it.length === 1 && it[0].plus[0] === 'from Cursor'")
         await app.do("press", note=NOTE, button="Edit")
         [card] = await app.until("cards", "it[0].text !== null")
@@ -117,7 +121,7 @@ async def test_changes_of_every_kind_of_assistant_are_decided_here(
 
         third = edit(server, "line 4\n", "from a script\n")
         await app.until("cards", "it.length === 1 && it[0].plus[0] === 'from a script'")
-        await app.do("reason", note=NOTE, text="  Not in this note.  ")
+        await app.do("giveReason", note=NOTE, text="  Not in this note.  ")
         await app.do("press", note=NOTE, button="Reject")
         assert "They say: Not in this note." in str(await third)
 
@@ -133,8 +137,8 @@ async def test_changes_of_every_kind_of_assistant_are_decided_here(
         (vault / NOTE).write_text(kept, "utf-8")  # as Claude Code does
 
         await app.until("cards", "!it.length")
-        await app.do("panel", name="decided")
-        rows = await app.until("decided", "it.length === 4 && it[0].includes('change 3')")
+        await app.do("showPanel", name="decided")
+        rows = await app.until("decisions", "it.length === 4 && it[0].includes('change 3')")
         assert [row.startswith(NOTE) for row in rows] == [True] * 4
         assert "accepted with your edits · Claude Code" in rows[0]
         assert "rejected" in rows[1] and "“Not in this note.”" in rows[1]
@@ -143,10 +147,10 @@ async def test_changes_of_every_kind_of_assistant_are_decided_here(
 
         # What Claude Code wrote itself is undone from the same list.
         await app.do("pressIn", panel="decided", button=f"Undo {NOTE}")
-        await app.until("decided", "it[0].includes('undone')")
+        await app.until("decisions", "it[0].includes('undone')")
         assert read(vault) == text
 
-        await app.do("panel", name="activity")
+        await app.do("showPanel", name="activity")
         done = await app.until("activity", "it.some((row) => row.includes('undid change 3'))")
         assert any("Claude Desktop" in row for row in done)
         seen = await app.until("assistants", "it.length >= 4")
@@ -203,11 +207,11 @@ async def test_the_number_of_a_change_that_is_written_late_appears_by_itself(
     await app.until("cards", "it.length")
     await app.do("press", note=NOTE, button="Accept")
     assert (await finish_call(client, asked))[0] == "FILE_SAVED"
-    await app.do("panel", name="decided")
-    [row] = await app.until("decided", "it.length === 1 && it[0].includes('accepted')")
+    await app.do("showPanel", name="decided")
+    [row] = await app.until("decisions", "it.length === 1 && it[0].includes('accepted')")
     assert "change" not in row and "Undo" not in row
     (vault / NOTE).write_text(TEXT + "more\n", "utf-8")
-    await app.until("decided", "it[0].includes('change 1') && it[0].includes('Undo')")
+    await app.until("decisions", "it[0].includes('change 1') && it[0].includes('Undo')")
 
 
 async def test_an_accepted_change_is_undone_from_its_notice(
@@ -217,10 +221,10 @@ async def test_an_accepted_change_is_undone_from_its_notice(
     await app.until("cards", "it.length")
     await app.do("press", note=NOTE, button="Accept")
     await call
-    [message] = await app.until("invitations", "it.length")
+    [message] = await app.until("openNotices", "it.length")
     assert message == f"{NOTE}: Accepted: written as change 1.Undo"
     await app.do("pressNotice")
-    await app.until("notices", "it.some((one) => one === 'p1 is undone.')")
+    await app.until("notices", "it.some((notice) => notice === 'p1 is undone.')")
     assert read(vault) == TEXT
 
 
@@ -238,10 +242,10 @@ async def test_all_that_one_assistant_proposes_is_accepted_and_undone_together(
         await call
     assert read(vault) == TEXT.replace("line 2\n", "second\n")
     assert read(vault, "Plain.md").endswith("3\n")
-    [message] = await app.until("invitations", "it.length === 1 && it[0].includes('Undo all') && it")
+    [message] = await app.until("openNotices", "it.length === 1 && it[0].includes('Undo all') && it")
     assert message.startswith("Accepted 2 changes by ")
     await app.do("pressNotice")
-    await app.until("notices", "it.filter((one) => one.endsWith('is undone.')).length === 2")
+    await app.until("notices", "it.filter((notice) => notice.endsWith('is undone.')).length === 2")
     assert read(vault) == TEXT and read(vault, "Plain.md") == VAULT["Plain.md"]
 
 
@@ -251,16 +255,16 @@ async def test_a_denied_note_is_neither_proposed_nor_mentioned(
     environ = {**server.environ}
     command = ["-m", "vaultbridge", "stdio", str(vault), "--review", "all"]
     parameters = StdioServerParameters(command=sys.executable, args=command, env=environ)
-    async with McpClient(parameters, mode="legacy") as one:
+    async with McpClient(parameters, mode="legacy") as client:
         arguments = {"path": "Private/Diary.md", "op": "append", "content": "more"}
-        hidden = start(one.call_tool("obsidian_edit_note", arguments))
+        hidden = start(client.call_tool("obsidian_edit_note", arguments))
         call = edit(server, "line 2\n", "second\n")
         [card] = await app.until("cards", "it.length")
         assert card["path"] == NOTE
         await app.do("press", note=NOTE, button="Reject")
         await call
         for panel in ("decided", "activity"):
-            await app.do("panel", name=panel)
+            await app.do("showPanel", name=panel)
             rows = await app.until(panel, "it.length")
             assert not any("Diary" in row for row in rows)
         hidden.cancel()
@@ -281,7 +285,7 @@ async def test_the_assistant_gets_an_accepted_change(app: Obsidian, client: Clie
     assert await finish_call(client, asked) == ["FILE_SAVED", new]
     await app.until("cards", "!it.length")
     assert read(vault) == TEXT  # the client writes, not the companion
-    await app.until("said", f"it === 'The change to {NOTE} was accepted.'")
+    await app.until("announcement", f"it === 'The change to {NOTE} was accepted.'")
     assert await app.see("focused") == "No change is waiting."
 
 
@@ -380,7 +384,7 @@ async def test_text_written_in_the_note_meanwhile_is_kept(
     await app.do("pressNth", index=edited, button="Accept")
     await call
     assert read(vault) == TEXT.replace("line 5\n", "LINE 5\n") + "typed\nand more\n"
-    await app.do("noticed", note=NOTE)
+    await app.do("noticeChange", note=NOTE)
     await app.until("cards", "it.length === 1")
     await app.do("press", note=NOTE, button="Accept")
     # Claude Code carries its own change over to the note as it is now.
@@ -463,12 +467,12 @@ async def test_while_the_person_types_a_notice_appears_instead_of_the_review(
     await app.do("open", note="Plain.md")
     await app.do("write", note="Plain.md", text="typing")
     asked = await propose(client, vault, NOTE, "new\n")
-    [message] = await app.until("invitations", "it.length")
+    [message] = await app.until("openNotices", "it.length")
     assert message == f"Claude Code proposes a change to {NOTE}.Review"
     assert await app.see("cards") == [] and await app.see("active") == "Plain.md"
     await app.do("pressNotice")
     await app.until("cards", "it.length")
-    assert await app.see("invitations") == []
+    assert await app.see("openNotices") == []
     await app.do("press", note=NOTE, button="Reject")
     assert (await finish_call(client, asked))[0] == "DIFF_REJECTED"
 
@@ -495,7 +499,7 @@ async def test_an_edit_that_was_decided_elsewhere_is_not_lost_silently(
     await app.do("type", note=NOTE, text="mine\n")
     await server.command("diffs", vault, "d1", "--accept")
     assert await finish_call(client, asked) == ["FILE_SAVED", "new\n"]
-    await app.until("notices", "it.some((one) => /^Your edit of .* was not used/.test(one))")
+    await app.until("notices", "it.some((notice) => /^Your edit of .* was not used/.test(notice))")
 
 
 async def test_what_cannot_be_seen_is_named(app: Obsidian, client: Client, vault: Path) -> None:
@@ -542,7 +546,7 @@ async def test_long_texts_are_fetched_only_when_shown(app: Obsidian, client: Cli
 
 async def test_an_assistant_is_paused_and_resumed(app: Obsidian, server: Served, vault: Path) -> None:
     await call_bridge_v1(server, "read_note", path=NOTE)
-    await app.do("command", name="activity")
+    await app.do("runCommand", name="activity")
     [row] = await app.until("assistants", "it.length === 1 && it[0].includes('read')")
     name = row.split(" read", 1)[0]
     await app.do("pressIn", panel="activity", button=f"Pause {name}")
@@ -562,14 +566,14 @@ async def test_an_assistant_is_paused_and_resumed(app: Obsidian, server: Served,
 async def test_what_assistants_do_is_shown_as_it_happens_and_can_be_undone(
     app: Obsidian, server: Served, vault: Path
 ) -> None:
-    await app.do("command", name="activity")
+    await app.do("runCommand", name="activity")
     await call_bridge_v1(server, "search", query="line 7")
     await app.until("activity", "it.some((row) => row.includes('searched'))")
     call = edit(server, "line 2\n", "second\n")
     await app.until("cards", "it.length")
     await app.do("press", note=NOTE, button="Accept")
     await call
-    await app.do("command", name="activity")
+    await app.do("runCommand", name="activity")
     rows = await app.until("activity", "it.some((row) => row.includes('Undo'))")
     assert any("Käse Note" in row and "Undo" in row for row in rows)
     await app.do("filter", value="1")

@@ -27,7 +27,7 @@ function note(declaration) {
   // What the app adds to strings and arrays is none of its API.
   for (let node = owner; node; node = node.parent) if (ts.isModuleDeclaration(node) && node.name.text === 'global') return;
   const isMember = ts.isClassDeclaration(owner) || ts.isInterfaceDeclaration(owner);
-  const name = (one) => one.name?.getText() ?? 'constructor';
+  const name = (member) => member.name?.getText() ?? 'constructor';
   const of = isMember ? name(owner) : '';
   const event = ts.isMethodDeclaration(declaration) && declaration.parameters[0]?.type;
   const literal = event && ts.isLiteralTypeNode(event) ? `(${event.getText()})` : '';
@@ -44,7 +44,7 @@ const FLAT = { TAbstractFile: 'TFile', AbstractTextComponent: 'TextComponent', W
 /** Whether the stand-in's class of this name has a member. */
 function offers(of, member) {
   const wanted = FLAT[of] ?? of;
-  const ours = program.getSourceFile(app).statements.find((one) => ts.isClassDeclaration(one) && one.name.text === wanted);
+  const ours = program.getSourceFile(app).statements.find((statement) => ts.isClassDeclaration(statement) && statement.name.text === wanted);
   return Boolean(ours && (member === 'constructor' || checker.getTypeAtLocation(ours).getProperty(member)));
 }
 

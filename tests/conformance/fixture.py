@@ -487,8 +487,10 @@ class FixtureProvider(EmptyProvider):
             case "test_simple_prompt":
                 return _make_prompt(TextContent(text="This is a simple prompt for testing."))
             case "test_prompt_with_arguments":
-                one, two = (_get_argument(arguments, key) for key in ("arg1", "arg2"))
-                return _make_prompt(TextContent(text=f"Prompt with arguments: arg1='{one}', arg2='{two}'"))
+                first, second = (_get_argument(arguments, key) for key in ("arg1", "arg2"))
+                return _make_prompt(
+                    TextContent(text=f"Prompt with arguments: arg1='{first}', arg2='{second}'")
+                )
             case "test_prompt_with_embedded_resource":
                 inner = TextResource(
                     uri=_get_argument(arguments, "resourceUri"),

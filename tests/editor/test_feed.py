@@ -147,4 +147,4 @@ def test_in_the_end_the_client_knows_where_the_person_is(changes: list[tuple[Foc
     events.extend(feed.take_due(now + 1.0))
     last = changes[-1][0] if changes else None
     assert events[-1] == (last or NO_FOCUS)
-    assert all(one != other for one, other in pairwise(events))
+    assert all(event != following for event, following in pairwise(events))

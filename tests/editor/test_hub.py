@@ -34,13 +34,13 @@ def make_hub(hidden: set[VaultPath] | None = None, timing: Timing = QUICK) -> Ed
 
 async def test_every_active_assistant_is_notified() -> None:
     hub = make_hub()
-    one, two = Assistant(hub, "one"), Assistant(hub, "two")
-    one.session.activate()
-    two.session.activate()
+    first, second = Assistant(hub, "one"), Assistant(hub, "two")
+    first.session.activate()
+    second.session.activate()
     hub.state.focus_on("editor", A)
-    assert await one.next() == await two.next() == Focus(A, TOP_OF_NOTE, "editor")
+    assert await first.next() == await second.next() == Focus(A, TOP_OF_NOTE, "editor")
     hub.state.focus_on("editor", None)
-    assert await one.next() is NO_FOCUS
+    assert await first.next() is NO_FOCUS
 
 
 async def test_an_inactive_assistant_gets_nothing_and_takes_no_mention_from_others() -> None:
@@ -55,14 +55,14 @@ async def test_an_inactive_assistant_gets_nothing_and_takes_no_mention_from_othe
 
 async def test_an_assistant_that_left_is_not_notified() -> None:
     hub = make_hub()
-    one = Assistant(hub)
-    one.session.activate()
+    assistant = Assistant(hub)
+    assistant.session.activate()
     hub.state.focus_on("editor", A)
-    one.session.leave()
+    assistant.session.leave()
     other = Assistant(hub, "other")
     other.session.activate()
     await other.next()
-    assert one.events.empty()
+    assert assistant.events.empty()
     assert hub.assistants == ("other",)
 
 
@@ -75,18 +75,18 @@ async def test_a_mention_of_a_private_note_is_refused() -> None:
 async def test_a_mention_of_a_note_that_became_private_while_it_waited_is_not_sent() -> None:
     hidden: set[VaultPath] = set()
     hub = EditorHub(lambda path: path not in hidden, timing=QUICK)
-    one = Assistant(hub)
+    assistant = Assistant(hub)
     hub.mention(Mention(A))
-    one.session.activate()
+    assistant.session.activate()
     hidden.add(A)
     hub.mention(Mention(B))
-    assert await one.next() == Mention(B)
-    assert one.events.empty()
+    assert await assistant.next() == Mention(B)
+    assert assistant.events.empty()
 
 
 async def test_leaving_withdraws_pending_diffs() -> None:
     hub = make_hub()
-    one = Assistant(hub)
+    assistant = Assistant(hub)
     from vaultbridge.editor.diffs import FrontEnd, Rejected
 
     hub.diffs.join("page", FrontEnd(lambda diff: None, lambda diff, why: None))
@@ -96,7 +96,7 @@ async def test_leaving_withdraws_pending_diffs() -> None:
 
     task = asyncio.ensure_future(hub.diffs.ask("one", "tab", A, nothing, ""))
     await asyncio.sleep(0)
-    one.session.leave()
+    assistant.session.leave()
     assert await asyncio.wait_for(task, BOUND) == Rejected()
 
 
@@ -105,42 +105,42 @@ async def test_a_note_that_became_private_is_not_sent_again_after_a_prompt() -> 
     hidden: set[VaultPath] = set()
     hub = EditorHub(lambda path: path not in hidden, timing=QUICK)
     hub.state.join("editor", "page")
-    one = Assistant(hub)
-    one.session.activate()
+    assistant = Assistant(hub)
+    assistant.session.activate()
     hub.state.focus_on("editor", A)
-    assert await one.next() == Focus(A, TOP_OF_NOTE, "editor")
+    assert await assistant.next() == Focus(A, TOP_OF_NOTE, "editor")
     hidden.add(A)
-    one.session.prompt_submitted()
+    assistant.session.prompt_submitted()
     hub.mention(Mention(B))
-    assert await one.next() == Mention(B)
-    assert one.events.empty()
+    assert await assistant.next() == Mention(B)
+    assert assistant.events.empty()
 
 
 async def test_a_note_that_became_private_before_it_was_sent_is_never_sent() -> None:
     hidden: set[VaultPath] = set()
     hub = EditorHub(lambda path: path not in hidden, timing=QUICK)
     hub.state.join("editor", "page")
-    one = Assistant(hub)
-    one.session.activate()
+    assistant = Assistant(hub)
+    assistant.session.activate()
     hub.state.focus_on("editor", A)
     hidden.add(A)
     hub.mention(Mention(B))
-    assert await one.next() == Mention(B)
+    assert await assistant.next() == Mention(B)
     hub.state.focus_on("editor", B)
-    assert await one.next() == Focus(B, TOP_OF_NOTE, "editor")
+    assert await assistant.next() == Focus(B, TOP_OF_NOTE, "editor")
 
 
 async def test_a_changed_scope_clears_the_selection() -> None:
     hidden: set[VaultPath] = set()
     hub = EditorHub(lambda path: path not in hidden, timing=QUICK)
     hub.state.join("editor", "page")
-    one = Assistant(hub)
-    one.session.activate()
+    assistant = Assistant(hub)
+    assistant.session.activate()
     hub.state.focus_on("editor", A)
-    await one.next()
+    await assistant.next()
     hidden.add(A)
     hub.state.visibility_changed()
-    assert await one.next() is NO_FOCUS
+    assert await assistant.next() is NO_FOCUS
 
 
 async def test_subscribers_learn_of_every_assistant_that_connects_or_leaves() -> None:

@@ -121,13 +121,13 @@ async def test_without_a_front_end_the_client_gets_an_error_at_once() -> None:
 
 async def test_every_front_end_gets_the_diff_and_its_outcome() -> None:
     diffs = PendingDiffs()
-    one, two = Screen(diffs, "one"), Screen(diffs, "two")
+    first, second = Screen(diffs, "one"), Screen(diffs, "two")
     task = await begin_diff(diffs)
     late = Screen(diffs, "late")
-    assert one.shown == two.shown == late.shown
-    diffs.decide(one.shown[0].id, Rejected())
+    assert first.shown == second.shown == late.shown
+    diffs.decide(first.shown[0].id, Rejected())
     await wait_for_decision(task)
-    assert one.gone == two.gone == late.gone == [(one.shown[0].id, "rejected")]
+    assert first.gone == second.gone == late.gone == [(first.shown[0].id, "rejected")]
 
 
 async def test_only_one_decision_counts() -> None:

@@ -89,12 +89,12 @@ async def test_lists_hold_visible_files_only(view: VaultView) -> None:
 
 
 async def test_findings_of_one_note_and_of_the_vault(view: VaultView) -> None:
-    (one,) = await view.findings(vault_path("Bad.md"))
+    (problem,) = await view.findings(vault_path("Bad.md"))
     (whole,) = await view.findings(None)
-    assert one == whole
-    assert [finding.code for finding in one.findings] == ["broken-link"]
-    start, end = one.findings[0].start, one.findings[0].end
-    assert one.text[start:end] == "[[Gone]]"
+    assert problem == whole
+    assert [finding.code for finding in problem.findings] == ["broken-link"]
+    start, end = problem.findings[0].start, problem.findings[0].end
+    assert problem.text[start:end] == "[[Gone]]"
     (sound,) = await view.findings(vault_path("Note.md"))
     assert sound.findings == ()
     assert await view.findings(vault_path("Missing.md")) == []

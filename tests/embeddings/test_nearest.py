@@ -44,18 +44,18 @@ def test_passages_hold_the_text_once_and_in_order(text: str) -> None:
 def test_a_passage_names_its_title_and_headings() -> None:
     long = "Words about bees. " * 20
     text = f"---\nsecret: yes\n---\n{long}\n# Hive\n{long}\n## Queen\n{long}\n# Honey\n{long}"
-    heads = [one.text.partition("\n\n")[0] for one in cut_passages(text, parse(text), "Bees")]
+    heads = [passage.text.partition("\n\n")[0] for passage in cut_passages(text, parse(text), "Bees")]
     assert heads == ["Bees", "Bees > Hive", "Bees > Hive > Queen", "Bees > Honey"]
-    assert "secret" not in "".join(one.text for one in cut_passages(text, parse(text), "Bees"))
+    assert "secret" not in "".join(passage.text for passage in cut_passages(text, parse(text), "Bees"))
 
 
 def draw_vector(rng: random.Random, dimensions: int) -> list[float]:
     return [rng.gauss(0, 1) for _ in range(dimensions)]
 
 
-def compute_cosine(one: list[float], other: list[float]) -> float:
-    norm = sum(a * a for a in one) ** 0.5 * sum(b * b for b in other) ** 0.5
-    return sum(a * b for a, b in zip(one, other, strict=True)) / norm
+def compute_cosine(first: list[float], second: list[float]) -> float:
+    norm = sum(a * a for a in first) ** 0.5 * sum(b * b for b in second) ** 0.5
+    return sum(a * b for a, b in zip(first, second, strict=True)) / norm
 
 
 def make_store(tmp_path: Path, vectors: dict[str, list[float]]) -> VectorStore:
@@ -87,7 +87,7 @@ def test_what_a_caller_may_not_see_neither_appears_nor_takes_a_place(tmp_path: P
     vectors |= {f"{number}.md": draw_vector(rng, 64) for number in range(5)}
     store = make_store(tmp_path, vectors)
     found = Nearest(store).find(near, limit=5, visible=lambda path: not path.startswith("Secret/"))
-    assert sorted(one.path for one in found) == [f"{number}.md" for number in range(5)]
+    assert sorted(passage.path for passage in found) == [f"{number}.md" for number in range(5)]
     store.close()
 
 
@@ -101,7 +101,9 @@ def test_a_reader_follows_what_another_process_writes(tmp_path: Path) -> None:
     store.drop_notes(["3.md"])
     store.put_vectors([(b"new", quantize(vectors["3.md"]))])
     store.put_note("4.md", "changed", [(9, b"new")])
-    assert [(one.path, one.line) for one in reader.find(vectors["3.md"], limit=1)] == [("4.md", 9)]
+    assert [(passage.path, passage.line) for passage in reader.find(vectors["3.md"], limit=1)] == [
+        ("4.md", 9)
+    ]
     store.tidy()
     store.drop_notes([f"{number}.md" for number in range(20)])
     store.tidy()

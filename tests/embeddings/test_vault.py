@@ -281,8 +281,8 @@ def test_a_model_that_is_too_slow_for_a_batch_gets_smaller_ones(opened: Open, mo
     engine = opened({f"{n}.md": f"words of note {n}" for n in range(9)}, batch=8, timeout_seconds=0.4)
     wait_until_sent(engine)
     assert get_embeddings(engine).status().vectors == 9
-    assert next(len(one["input"]) for one in model.requests if PROBE not in one["input"][0]) == 8
-    assert max(len(one["input"]) for one in model.requests[-3:]) <= 3
+    assert next(len(request["input"]) for request in model.requests if PROBE not in request["input"][0]) == 8
+    assert max(len(request["input"]) for request in model.requests[-3:]) <= 3
 
 
 def test_without_its_key_nothing_is_sent(opened: Open, model: ModelServer) -> None:

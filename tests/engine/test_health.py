@@ -27,7 +27,7 @@ def test_problems_duplicates_and_conflicts_are_found(make_vault: MakeVault) -> N
         }
     )
     queries = engine.queries
-    assert [(one.path, one.code) for one in queries.problems().rows] == [
+    assert [(problem.path, problem.code) for problem in queries.problems().rows] == [
         ("Bad.md", "bad-yaml"),
         ("a/N.md", "duplicate-block-id"),
     ]
@@ -96,4 +96,4 @@ def test_files_hidden_by_a_namesake_or_too_deep_are_reported(make_vault: MakeVau
 def read_reasons(engine: Engine) -> dict[str, str]:
     count, left_out = engine.queries.left_out()
     assert count == len(left_out)
-    return {one.path: one.why for one in left_out}
+    return {file.path: file.why for file in left_out}

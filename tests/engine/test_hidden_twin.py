@@ -138,8 +138,10 @@ def test_a_hidden_folder_makes_no_difference_to_anything(
         for batch in batches:
             for dry_run in (True, False):
                 assert attempt(full, batch, dry_run=dry_run) == attempt(bare, batch, dry_run=dry_run), batch
-            for (question, one), (_, other) in zip(ask_questions(full), ask_questions(bare), strict=True):
-                assert one == other, (question, batch)
+            for (question, answer), (_, bare_answer) in zip(
+                ask_questions(full), ask_questions(bare), strict=True
+            ):
+                assert answer == bare_answer, (question, batch)
         left = {path: data for path, data in read_contents(full).items() if SCOPE.visible(path)}
         assert left == read_contents(bare)
 

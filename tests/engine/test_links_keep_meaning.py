@@ -220,13 +220,23 @@ def change_from_outside(rng: random.Random, folder: Path) -> None:
         place = rng.choice(files)
         place.rename(place.with_name(f"Renamed {rng.randrange(5)}{place.suffix}"))
     else:
-        one, two = (folder / name for name in rng.sample(("a", "b", "b/deep", "c"), 2))
-        if one.is_dir() and two.is_dir() and one not in two.parents and two not in one.parents:
-            one.rename(folder / ".aside")
-            two.rename(one)
-            (folder / ".aside").rename(two)
-        elif one.is_dir() and not two.exists() and two.parent.is_dir() and one not in two.parents:
-            one.rename(two)
+        source, target = (folder / name for name in rng.sample(("a", "b", "b/deep", "c"), 2))
+        if (
+            source.is_dir()
+            and target.is_dir()
+            and source not in target.parents
+            and target not in source.parents
+        ):
+            source.rename(folder / ".aside")
+            target.rename(source)
+            (folder / ".aside").rename(target)
+        elif (
+            source.is_dir()
+            and not target.exists()
+            and target.parent.is_dir()
+            and source not in target.parents
+        ):
+            source.rename(target)
 
 
 def check_index(engine: Engine, folder: Path) -> None:

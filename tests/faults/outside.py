@@ -130,9 +130,9 @@ def swap(place: Path, target: Path, gap: float) -> None:
     print(done, flush=True)
 
 
-def exchange(one: Path, other: Path) -> None:
+def exchange(first: Path, second: Path) -> None:
     call = ctypes.CDLL(None, use_errno=True).renameat2
-    if call(-100, os.fsencode(one), -100, os.fsencode(other), 2):
+    if call(-100, os.fsencode(first), -100, os.fsencode(second), 2):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 

@@ -65,8 +65,8 @@ def test_an_edit_waits_until_another_program_has_written_what_it_emptied(
                 else:
                     opened.write("new text\n")
                 took = time.monotonic() - emptied
-            done, said = assistant.finish(number)
-        assert done, said
+            done, answer = assistant.finish(number)
+        assert done, answer
         assert note.read_text() == "new text\nours\n"
     assert "new text\n" in read_history(tmp_path / "home" / "cache").splitlines(keepends=True)
 

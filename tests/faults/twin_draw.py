@@ -248,11 +248,11 @@ class Draw:
         return name
 
     def query(self) -> str:
-        one, two = self.word(), self.word()
+        first, second = self.word(), self.word()
         query: str = self.pick(
-            one, f'"{one}"', f'"{one}" OR ash', "zebra1", '"zebra"', f"{one} {two}", f"-{one}", "/zeb+ra/",
-            f"path:{one}", "path:Private", f"tag:#{self.rng.choice(self.tags)}", "[kind:1]", "[aliases]",
-            f"line:({one} ash)", f"section:({one})", "task:ash", "task-todo:zebra2", "zebra", "ashe",
-            f"how do I {one} the {two}", "zebra1 OR ash",
+            first, f'"{first}"', f'"{first}" OR ash', "zebra1", '"zebra"', f"{first} {second}", f"-{first}",
+            "/zeb+ra/", f"path:{first}", "path:Private", f"tag:#{self.rng.choice(self.tags)}", "[kind:1]",
+            "[aliases]", f"line:({first} ash)", f"section:({first})", "task:ash", "task-todo:zebra2", "zebra",
+            "ashe", f"how do I {first} the {second}", "zebra1 OR ash",
         )  # fmt: skip
         return query

@@ -149,11 +149,11 @@ class Twins:
 
     async def _compare(self, call: Call) -> None:
         answers = await self._ask(*call)
-        one, other = (_TIMES.sub("(time)", answer.replace("/full/", "/bare/")) for answer in answers)
+        first, second = (_TIMES.sub("(time)", answer.replace("/full/", "/bare/")) for answer in answers)
         self.compared += 1
-        if one != other:
-            at = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
-            shown = "\n".join(answer[max(0, at - 200) : at + 300] for answer in (one, other))
+        if first != second:
+            at = next((at for at, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), 0)
+            shown = "\n".join(answer[max(0, at - 200) : at + 300] for answer in (first, second))
             self.differences.append(f"{json.dumps(call, ensure_ascii=False)}\n{shown}")
 
     async def _change_hidden(self, number: int) -> None:

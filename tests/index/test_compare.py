@@ -24,7 +24,7 @@ def make_entry(path: str, *, mtime: int = 1, size: int = 10, ino: int = 5) -> Fi
 
 def make_snapshot(*entries: FileEntry, unreadable: str | None = None) -> DiskSnapshot:
     places = [] if unreadable is None else [Unreadable(VaultPath(unreadable), "why")]
-    return DiskSnapshot({one.path: one for one in entries}, places)
+    return DiskSnapshot({entry.path: entry for entry in entries}, places)
 
 
 def test_a_file_with_the_same_stat_is_unchanged() -> None:
@@ -48,15 +48,15 @@ def test_a_file_with_another_stat_is_read(now: FileEntry) -> None:
 def test_untrusted_and_pending_files_are_read_whatever_their_stat() -> None:
     young, unread = make_row("a.md", trusted=0), make_row("b.md", state=PENDING)
     difference = compare([young, unread], make_snapshot(make_entry("a.md"), make_entry("b.md")))
-    assert [one.path for one, _ in difference.changed] == ["a.md", "b.md"]
+    assert [entry.path for entry, _ in difference.changed] == ["a.md", "b.md"]
 
 
 def test_attachments_are_never_read() -> None:
     difference = compare(
         [make_row("a.png", state=NAME_ONLY)], make_snapshot(make_entry("a.png", mtime=2), make_entry("b.png"))
     )
-    assert [one.path for one, _ in difference.restamped] == ["a.png"]
-    assert [one.path for one in difference.added] == ["b.png"]
+    assert [entry.path for entry, _ in difference.restamped] == ["a.png"]
+    assert [entry.path for entry in difference.added] == ["b.png"]
     assert difference.jobs(7) == []
 
 
@@ -82,7 +82,7 @@ def test_a_folder_that_cannot_be_listed_keeps_its_rows() -> None:
         make_row("closed.md"),
     ]
     difference = compare(rows, make_snapshot(unreadable="closed"))
-    assert [one.path for one in difference.gone] == ["open/a.md", "closed.md"]
+    assert [row.path for row in difference.gone] == ["open/a.md", "closed.md"]
 
 
 def test_a_vault_that_cannot_be_listed_keeps_all_rows() -> None:
@@ -106,7 +106,7 @@ def test_scanning_one_path_finds_what_scanning_the_vault_finds_there(tmp_path: P
     assert set(everything) == {"A/n.md", "link.md"}
     for path in ("A/n.md", "link.md", "loop", "loop/n.md", "out", "pipe.md", "missing.md", "A", "a/n.md"):
         expected = {
-            name: one for name, one in everything.items() if name == path or name.startswith(path + "/")
+            name: entry for name, entry in everything.items() if name == path or name.startswith(path + "/")
         }
         assert scan_path(root, VaultPath(path)).entries == expected
     assert scan_path(root, VaultPath("")).entries == everything

@@ -12,17 +12,17 @@ MakeVault = Callable[[dict[str, str | bytes]], Vault]
 
 def test_files_are_listed_for_the_vault_or_for_one_folder(make_vault: MakeVault) -> None:
     vault = make_vault({"A/x.md": "1", "A b/y.md": "2", "A/B/z.png": b"3", "A.md": "4"})
-    assert [one.path for one in list_files(vault.index).rows] == ["A b/y.md", "A.md", "A/B/z.png", "A/x.md"]
-    assert [one.path for one in list_files(vault.index, "A").rows] == ["A/B/z.png", "A/x.md"]
-    one = list_files(vault.index, "A").rows[1]
-    assert (one.kind, one.size, len(one.hash)) == ("note", 1, 16)
+    assert [file.path for file in list_files(vault.index).rows] == ["A b/y.md", "A.md", "A/B/z.png", "A/x.md"]
+    assert [file.path for file in list_files(vault.index, "A").rows] == ["A/B/z.png", "A/x.md"]
+    picture = list_files(vault.index, "A").rows[1]
+    assert (picture.kind, picture.size, len(picture.hash)) == ("note", 1, 16)
 
 
 def test_notes_come_by_path_with_the_targets_of_their_links(make_vault: MakeVault) -> None:
     vault = make_vault({"b.md": "[[a]] [[nowhere]] [[#here]]", "a.md": "# A", "p.png": b""})
     found = [
-        (one.file.path, [link.raw for link in one.note.links], one.resolved)
-        for one in iterate_notes(vault.index)
+        (note.file.path, [link.raw for link in note.note.links], note.resolved)
+        for note in iterate_notes(vault.index)
     ]
     assert found == [
         ("a.md", [], ()),

@@ -46,21 +46,21 @@ def p(path: str) -> VaultPath:
 
 
 def test_backlinks_include_every_link_with_its_line_and_kind(graph: LinkGraph) -> None:
-    found = [(one.source, one.line, one.raw, one.kind, one.embed) for one in graph.backlinks(p("c.md"))]
+    found = [(link.source, link.line, link.raw, link.kind, link.embed) for link in graph.backlinks(p("c.md"))]
     assert found == [
         ("a.md", 4, "[[c#H|see]]", "wiki", False),
         ("a.md", 5, "[x](c.md)", "markdown", False),
         ("b.md", 1, "[[c]]", "wiki", False),
         ("secret/s.md", 1, "[[c]]", "wiki", False),
     ]
-    assert [(one.kind, one.embed) for one in graph.backlinks(p("pic.png"))] == [("wiki", True)]
-    assert [one.kind for one in graph.backlinks(p("b.md"))] == ["property", "wiki"]
-    assert {one.source: one.kind for one in graph.backlinks(p("a.md"))}["board.canvas"] == "canvas"
+    assert [(link.kind, link.embed) for link in graph.backlinks(p("pic.png"))] == [("wiki", True)]
+    assert [link.kind for link in graph.backlinks(p("b.md"))] == ["property", "wiki"]
+    assert {link.source: link.kind for link in graph.backlinks(p("a.md"))}["board.canvas"] == "canvas"
     assert graph.backlinks(p("missing.md")) == []
 
 
 def test_outgoing_links_have_the_file_that_they_lead_to(graph: LinkGraph) -> None:
-    found = [(one.target, one.subpath, one.resolved) for one in graph.outgoing(p("a.md"))]
+    found = [(link.target, link.subpath, link.resolved) for link in graph.outgoing(p("a.md"))]
     assert found == [
         ("b", "", "b.md"),
         ("c", "#H", "c.md"),
@@ -87,14 +87,14 @@ def test_for_a_caller_a_link_to_a_hidden_file_leads_to_the_visible_one_of_that_n
 def test_a_link_is_ambiguous_until_only_one_file_has_the_name(make_vault: MakeVault) -> None:
     vault = make_vault({"n.md": "[[x]]", "a/x.md": "", "b/x.md": ""})
     graph = LinkGraph(vault.index)
-    assert [(one.resolved, one.ambiguous) for one in graph.outgoing(p("n.md"))] == [("a/x.md", True)]
+    assert [(link.resolved, link.ambiguous) for link in graph.outgoing(p("n.md"))] == [("a/x.md", True)]
     vault.remove("b/x.md")
     vault.sync_all()
-    assert [(one.resolved, one.ambiguous) for one in graph.outgoing(p("n.md"))] == [("a/x.md", False)]
+    assert [(link.resolved, link.ambiguous) for link in graph.outgoing(p("n.md"))] == [("a/x.md", False)]
 
 
 def test_unresolved_targets_are_grouped_ignoring_case(graph: LinkGraph) -> None:
-    found = [(one.target, one.count, one.sources) for one in graph.unresolved().rows]
+    found = [(missing.target, missing.count, missing.sources) for missing in graph.unresolved().rows]
     assert found == [("Ghost", 2, ("a.md",)), ("Phantom", 1, ("secret/s.md",))]
 
 
@@ -110,9 +110,9 @@ def test_orphans_and_dead_ends_do_not_count_links_to_oneself(graph: LinkGraph) -
 
 
 def test_a_hidden_note_links_to_nothing_and_is_linked_by_nobody(scoped: LinkGraph) -> None:
-    assert {one.source for one in scoped.backlinks(p("c.md"))} == {"a.md", "b.md"}
-    assert [one.resolved for one in scoped.outgoing(p("to-secret.md"))] == [None]
-    assert [(one.target, one.sources) for one in scoped.unresolved().rows] == [
+    assert {link.source for link in scoped.backlinks(p("c.md"))} == {"a.md", "b.md"}
+    assert [link.resolved for link in scoped.outgoing(p("to-secret.md"))] == [None]
+    assert [(missing.target, missing.sources) for missing in scoped.unresolved().rows] == [
         ("Ghost", ("a.md",)),
         ("s", ("to-secret.md",)),
     ]

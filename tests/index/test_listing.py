@@ -30,8 +30,8 @@ def is_visible(path: str) -> bool:
 
 def test_parent_tags_count_the_notes_of_nested_tags(make_vault: MakeVault) -> None:
     found = [
-        (one.name, one.notes, one.occurrences)
-        for one in listing.list_tags(make_vault(FILES).index, visible=is_visible)
+        (tag.name, tag.notes, tag.occurrences)
+        for tag in listing.list_tags(make_vault(FILES).index, visible=is_visible)
     ]
     assert found == [
         ("errand", 2, 2),
@@ -51,7 +51,10 @@ def test_notes_with_a_tag_include_those_with_a_nested_tag(make_vault: MakeVault)
 
 
 def test_properties_are_listed_with_their_types_and_values(make_vault: MakeVault) -> None:
-    found = {one.name: one for one in listing.list_properties(make_vault(FILES).index, visible=is_visible)}
+    found = {
+        property_.name: property_
+        for property_ in listing.list_properties(make_vault(FILES).index, visible=is_visible)
+    }
     assert set(found) == {"Status", "rating", "links", "flag", "none", "when", "tags"}
     assert found["Status"].notes == 2
     assert found["Status"].values == {"Active": 1, "active": 1}
@@ -67,7 +70,7 @@ def test_properties_are_listed_with_their_types_and_values(make_vault: MakeVault
 
 def test_values_of_a_property_are_listed_by_path_ignoring_case(make_vault: MakeVault) -> None:
     found = listing.list_property_values(make_vault(FILES).index, "STATUS", visible=is_visible).rows
-    assert [(one.path, one.name, one.value) for one in found] == [
+    assert [(holder.path, holder.name, holder.value) for holder in found] == [
         ("a.md", "Status", "active"),
         ("b.md", "status", "Active"),
     ]
@@ -109,6 +112,6 @@ def test_recent_files_are_the_newest_of_the_requested_kinds(make_vault: MakeVaul
     for age, path in enumerate(["b.md", "secret/d.md", "pic.png", "folder/c.md", "a.md"]):
         os.utime(vault.folder / path, ns=(10**18 - age * 10**9,) * 2)
     vault.sync_all()
-    found = [one.path for one in listing.list_recent(vault.index, limit=2, visible=is_visible)]
+    found = [file.path for file in listing.list_recent(vault.index, limit=2, visible=is_visible)]
     assert found == ["b.md", "folder/c.md"]
-    assert [one.path for one in listing.list_recent(vault.index, kinds=("attachment",))] == ["pic.png"]
+    assert [file.path for file in listing.list_recent(vault.index, kinds=("attachment",))] == ["pic.png"]

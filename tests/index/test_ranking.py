@@ -273,7 +273,7 @@ VARIANTS = {
     "one with it inside": "unquokkasauruz",
     "one that is near too": "quokkasaurur",
     "many that begin with it": " ".join(
-        f"quokkasauruz{one}{two}" for one in "abcdefgh" for two in "abcdefgh"
+        f"quokkasauruz{first}{second}" for first in "abcdefgh" for second in "abcdefgh"
     ),
 }
 
@@ -294,7 +294,7 @@ def test_a_hidden_word_does_not_block_a_replacement_for_a_missing_one(
 def test_hidden_forms_of_a_word_do_not_displace_visible_ones(make_vault: Make) -> None:
     english = "The house is of stone and the roof is of straw. "
     letters = "abcdefghijklmnopqrstuvwxyz"
-    hidden = " ".join(f"decor{one}{two}" for one in letters for two in letters)
+    hidden = " ".join(f"decor{first}{second}" for first in letters for second in letters)
     files: dict[str, str | bytes] = {"A.md": english + "A decoration of it.", "B.md": english}
     vault = make_vault({**files, "Hidden/C.md": hidden})
     page = rank(vault.index, "decorating", visible=lambda path: not path.startswith("Hidden/"))

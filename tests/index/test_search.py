@@ -203,7 +203,9 @@ def test_a_phrase_is_found_when_many_words_share_its_ends(
 ) -> None:
     """More than a query to the word table can list one by one."""
     many = " ".join(
-        f"{chr(97 + one)}{chr(97 + two)}the, of{chr(97 + one)}" for one in range(26) for two in range(3)
+        f"{chr(97 + first)}{chr(97 + second)}the, of{chr(97 + first)}"
+        for first in range(26)
+        for second in range(3)
     )
     vault = make_vault(
         {
@@ -303,9 +305,9 @@ def test_hidden_notes_do_not_change_the_order_or_a_score(
             [search(vault.index, query, visible=lambda path: "secret" not in path) for query in QUERIES]
         )
         vault.close()
-    for one, other in zip(*answers, strict=True):
-        assert [(hit.path, hit.score) for hit in one.hits] == [(hit.path, hit.score) for hit in other.hits]
-        assert one.total == other.total
+    for first, second in zip(*answers, strict=True):
+        assert [(hit.path, hit.score) for hit in first.hits] == [(hit.path, hit.score) for hit in second.hits]
+        assert first.total == second.total
 
 
 def test_a_pattern_is_not_tried_on_hidden_notes(make_vault: MakeVault) -> None:

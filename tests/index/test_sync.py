@@ -163,8 +163,8 @@ def test_a_change_looks_up_what_it_needs_and_walks_no_table(make_vault: MakeVaul
     vault.write({"a.md": "[[Hub 2]] #t #u", "b.md": "[[Hub 2|x]] [[a]]\n- [x] task", "c/a.md": "k: v"})
     vault.sync_paths("Hub.md", "Hub 2.md", "a.md", "b.md", "c/a.md")
     writer.set_trace_callback(None)
-    ours = {one for one in statements if "'main'." not in one}  # Not those of the full-text table itself.
-    asked = [one for one in ours if one.startswith(("SELECT", "UPDATE", "DELETE"))]
+    ours = {sql for sql in statements if "'main'." not in sql}  # Not those of the full-text table itself.
+    asked = [sql for sql in ours if sql.startswith(("SELECT", "UPDATE", "DELETE"))]
     assert len(asked) > 20
     for statement in asked:
         for *_, step in writer.execute(f"EXPLAIN QUERY PLAN {statement}"):

@@ -95,18 +95,18 @@ def test_any_bytes_give_a_note_with_valid_spans(data: bytes) -> None:
 @given(markdown)
 def test_line_ends_do_not_change_what_a_note_says(text: str) -> None:
     unix = re.sub(r"\r\n?", "\n", text)
-    one, other = parse(unix), parse(unix.replace("\n", "\r\n"))
-    assert [(h.level, h.text, h.line) for h in one.headings] == [
-        (h.level, h.text, h.line) for h in other.headings
+    plain, windows = parse(unix), parse(unix.replace("\n", "\r\n"))
+    assert [(h.level, h.text, h.line) for h in plain.headings] == [
+        (h.level, h.text, h.line) for h in windows.headings
     ]
-    assert [(t.name, t.line) for t in one.tags] == [(t.name, t.line) for t in other.tags]
-    assert [(x.target, x.subpath, x.line) for x in one.links] == [
-        (x.target, x.subpath, x.line) for x in other.links
+    assert [(t.name, t.line) for t in plain.tags] == [(t.name, t.line) for t in windows.tags]
+    assert [(x.target, x.subpath, x.line) for x in plain.links] == [
+        (x.target, x.subpath, x.line) for x in windows.links
     ]
-    assert [(t.status, t.text, t.line) for t in one.tasks] == [
-        (t.status, t.text, t.line) for t in other.tasks
+    assert [(t.status, t.text, t.line) for t in plain.tasks] == [
+        (t.status, t.text, t.line) for t in windows.tasks
     ]
-    assert [(b.id, b.line) for b in one.blocks] == [(b.id, b.line) for b in other.blocks]
+    assert [(b.id, b.line) for b in plain.blocks] == [(b.id, b.line) for b in windows.blocks]
 
 
 # CommonMark's own words only: the app's additions and departures have their tests in test_scan.

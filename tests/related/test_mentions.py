@@ -24,7 +24,7 @@ def list_mentions(text: str, *names: str) -> dict[str, list[str]]:
         return [known[key]] if key in known else ()
 
     found = find_mentions(text, parse(text), lookup)
-    return {name: [text[one.start : one.end] for one in places] for name, places in found.items()}
+    return {name: [text[place.start : place.end] for place in places] for name, places in found.items()}
 
 
 @pytest.mark.parametrize(
@@ -123,9 +123,9 @@ def test_units_are_in_order_and_apart(text: str) -> None:
 def test_no_text_breaks_it(text: str, at: int) -> None:
     whole = f"{text[:at]}name{text[at:]}"
     for places in find_mentions(whole, parse(whole), lambda key: ["x"] if key == "name" else ()).values():
-        for one in places:
-            linked = f"{whole[: one.start]}[[name]]{whole[one.end :]}"
-            assert any(link.raw == "[[name]]" and link.start == one.start for link in parse(linked).links)
+        for place in places:
+            linked = f"{whole[: place.start]}[[name]]{whole[place.end :]}"
+            assert any(link.raw == "[[name]]" and link.start == place.start for link in parse(linked).links)
 
 
 def test_footnotes_that_never_end_are_passed_over_once() -> None:

@@ -46,7 +46,7 @@ def opened(tmp_path: Path) -> Iterator[Open]:
 
 
 def list_related(engine: Engine, name: str, limit: int = 60) -> dict[str, Related]:
-    return {one.path: one for one in find_related(engine, engine.find(name), limit=limit).rows}
+    return {related.path: related for related in find_related(engine, engine.find(name), limit=limit).rows}
 
 
 def list_linked_pairs(engine: Engine) -> set[tuple[str, str]]:
@@ -100,23 +100,23 @@ def test_an_offer_makes_the_link_and_changes_nothing_else(opened: Open, seed: in
     offers = 0
     for path in sorted(read_contents(engine)):
         before = list_linked_pairs(engine)
-        for one in find_related(engine, VaultPath(path), limit=2).rows:
-            assert one.path != path
-            assert (path, one.path) not in before, "nothing offered is linked already"
-            assert one.reasons
-            assert one.edit is not None
+        for related in find_related(engine, VaultPath(path), limit=2).rows:
+            assert related.path != path
+            assert (path, related.path) not in before, "nothing offered is linked already"
+            assert related.reasons
+            assert related.edit is not None
             offers += 1
             files = read_contents(engine)
-            source, target = (path, one.path) if one.edit["name"] == path else (one.path, path)
-            outcome = engine.apply([convert_edit(one.edit)])
-            assert [file.path for file in outcome.files] == [one.edit["name"]] == [source]
+            source, target = (path, related.path) if related.edit["name"] == path else (related.path, path)
+            outcome = engine.apply([convert_edit(related.edit)])
+            assert [file.path for file in outcome.files] == [related.edit["name"]] == [source]
             after = read_contents(engine)
             assert {name: after[name] for name in files if name != source} == {
                 name: files[name] for name in files if name != source
             }
-            assert_only_added(files[source].decode(), after[source].decode(), one.edit)
+            assert_only_added(files[source].decode(), after[source].decode(), related.edit)
             assert (source, target) in list_linked_pairs(engine)
-            assert one.path not in list_related(engine, path)
+            assert related.path not in list_related(engine, path)
             engine.undo(int(outcome.change_id))
             assert read_contents(engine) == files
     assert offers > 5
@@ -144,10 +144,10 @@ def test_a_mention_is_linked_where_it_stands(opened: Open) -> None:
             "Log.md": "# Ada Lovelace\n`Ada Lovelace` met the countess.\nThen the countess left.\n",
         }
     )
-    one = list_related(engine, "Log")["Ada Lovelace.md"]
-    assert one.reasons[0] == "mentioned at line 2: `Ada Lovelace` met the countess."
-    assert one.edit is not None
-    assert {key: one.edit[key] for key in ("op", "name", "old", "new")} == {
+    related = list_related(engine, "Log")["Ada Lovelace.md"]
+    assert related.reasons[0] == "mentioned at line 2: `Ada Lovelace` met the countess."
+    assert related.edit is not None
+    assert {key: related.edit[key] for key in ("op", "name", "old", "new")} == {
         "op": "replace_text",
         "name": "Log.md",
         "old": "met the countess",
@@ -155,7 +155,7 @@ def test_a_mention_is_linked_where_it_stands(opened: Open) -> None:
     }
     other = list_related(engine, "Ada Lovelace")["Log.md"]
     assert other.reasons[0] == "mentions this at Log.md:2"
-    assert other.edit == one.edit
+    assert other.edit == related.edit
 
 
 def test_an_offer_is_refused_when_the_note_has_changed(opened: Open) -> None:
@@ -185,11 +185,15 @@ def test_shared_neighbours_and_rare_words_are_reasons(opened: Open) -> None:
             **{f"Other {n}.md": f"plain words number {n}" for n in range(8)},
         }
     )
-    one = list_related(engine, "A")["B.md"]
-    assert one.reasons == ("shared neighbours: Hub", "shared words: zygomorphic, orchids, hub")
-    assert one.edit is not None
-    assert (one.edit["op"], one.edit["content"], one.edit["heading"]) == ("append", "- [[B]]", "Related")
-    engine.apply([convert_edit(one.edit)])
+    related = list_related(engine, "A")["B.md"]
+    assert related.reasons == ("shared neighbours: Hub", "shared words: zygomorphic, orchids, hub")
+    assert related.edit is not None
+    assert (related.edit["op"], related.edit["content"], related.edit["heading"]) == (
+        "append",
+        "- [[B]]",
+        "Related",
+    )
+    engine.apply([convert_edit(related.edit)])
     assert (engine.root.folder / "A.md").read_text().endswith("\n## Related\n\n- [[B]]")
 
 
@@ -225,7 +229,7 @@ def test_hidden_notes_neither_appear_nor_count(opened: Open, seed: int) -> None:
 def test_a_text_gets_notes_and_what_to_write(opened: Open) -> None:
     engine = opened({"Night sky.md": "stars over the observatory", "B.md": "bread"})
     found = find_related_to_text(engine, "Under the night sky we saw the observatory.").rows
-    assert [one.path for one in found] == ["Night sky.md"]
+    assert [related.path for related in found] == ["Night sky.md"]
     assert found[0].edit == {"old": "night sky", "new": "[[Night sky|night sky]]"}
 
 
@@ -248,15 +252,17 @@ def test_the_whole_vault_has_missing_links_orphans_and_duplicates(opened: Open) 
     assert (best.source, best.target) == ("Bees.md", "Apiary plan.md")
     assert best.edit is not None
     assert best.edit["new"] == "[[Apiary plan]]"
-    placed = {one.target: one for one in look.orphans}
+    placed = {suggestion.target: suggestion for suggestion in look.orphans}
     assert placed["Apiary plan.md"].source == "Bees.md"
     assert placed["Apiary plan.md"].edit == best.edit
     assert "Lonely.md" in look.homeless
-    assert [(one.path, one.other) for one in look.duplicates] == [("Copy 1.md", "Sub/Copy 2.md")]
-    for one in (*look.links, *look.orphans):
-        assert one.edit is not None
-        assert one.edit["name"] == one.source, "the link is written in the note that it leads from"
-        outcome = engine.apply([convert_edit(one.edit)], dry_run=True)
+    assert [(pair.path, pair.other) for pair in look.duplicates] == [("Copy 1.md", "Sub/Copy 2.md")]
+    for suggestion in (*look.links, *look.orphans):
+        assert suggestion.edit is not None
+        assert suggestion.edit["name"] == suggestion.source, (
+            "the link is written in the note that it leads from"
+        )
+        outcome = engine.apply([convert_edit(suggestion.edit)], dry_run=True)
         assert outcome.files
 
 
@@ -264,4 +270,4 @@ def test_a_look_continues_where_the_last_one_ended(opened: Open, monkeypatch: py
     monkeypatch.setattr("vaultbridge.engine.related.vault_wide.NOTES_LOOKED", 3)
     engine = opened({f"Note {n}.md": f"text {n}" for n in range(7)})
     looks = [look_over_vault(engine, offset=offset) for offset in (0, 3, 6)]
-    assert [(one.offset, one.looked, one.total) for one in looks] == [(0, 3, 7), (3, 3, 7), (6, 1, 7)]
+    assert [(look.offset, look.looked, look.total) for look in looks] == [(0, 3, 7), (3, 3, 7), (6, 1, 7)]

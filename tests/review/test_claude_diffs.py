@@ -236,13 +236,13 @@ async def test_decided_diffs_are_listed_with_every_other_proposal(serving: Servi
             await page.request("undoProposal", id=diff["id"])
             assert read(served.vault) == text
             listed = (await page.request("proposals", status="all"))["proposals"]
-            assert [one["decided"]["undone"] for one in listed] == [False, False, True, False]
+            assert [proposal["decided"]["undone"] for proposal in listed] == [False, False, True, False]
     async with serving() as again, person(again.vault) as page:
         after = (await page.request("proposals", status="all"))["proposals"]
         assert [item["id"] for item in after] == [candidate["id"] for candidate in listed]
         async with claude_code(again.vault) as client:
             await propose(client, again.vault, "one more\n")
-            assert (await page.next("proposalOpened"))["id"] not in {one["id"] for one in after}
+            assert (await page.next("proposalOpened"))["id"] not in {proposal["id"] for proposal in after}
 
 
 async def test_a_decided_diff_of_a_denied_note_is_not_shown(serving: Serving) -> None:

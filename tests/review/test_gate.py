@@ -44,7 +44,7 @@ HARMLESS: list[Operation] = [
 ]
 
 
-@pytest.mark.parametrize(("operation", "why"), DESTRUCTIVE, ids=lambda one: str(one)[:30])
+@pytest.mark.parametrize(("operation", "why"), DESTRUCTIVE, ids=lambda value: str(value)[:30])
 def test_a_destructive_change_waits(reviewed: Make, operation: Operation, why: str) -> None:
     vault = reviewed(FILES)
     number = vault.ask(operation, review="destructive")
@@ -52,7 +52,7 @@ def test_a_destructive_change_waits(reviewed: Make, operation: Operation, why: s
     assert vault.engine.history.changes() == []
 
 
-@pytest.mark.parametrize("operation", HARMLESS, ids=lambda one: str(one)[:30])
+@pytest.mark.parametrize("operation", HARMLESS, ids=lambda value: str(value)[:30])
 def test_a_harmless_change_waits_only_if_all_do(reviewed: Make, operation: Operation) -> None:
     vault = reviewed(FILES)
     number = vault.ask(operation, review="all")

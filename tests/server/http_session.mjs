@@ -31,7 +31,7 @@ const listening = seen.version === "2026-07-28" ? await client.listen({ toolsLis
 seen.made = !(await call("create_note", { name: "Made", content: "by a client\n" })).isError;
 seen.read = (await call("read_note", { path: "Made.md" })).content[0].text.includes("by a client");
 seen.missing = (await call("read_note", { name: "Nothing like it" })).isError;
-seen.resources = (await client.listResources()).resources.map((one) => one.name);
+seen.resources = (await client.listResources()).resources.map((resource) => resource.name);
 seen.text = (await client.readResource({ uri: "obsidian://vault/Notes/Hello.md" })).contents[0].text;
 seen.prompts = (await client.listPrompts()).prompts.length > 0;
 const ref = { type: "ref/prompt", name: "summarize_note" };

@@ -30,9 +30,9 @@ def list_outside_calls(place: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 async def test_over_stdio_a_path_goes_to_the_vault_that_holds_it_or_nowhere(tmp_path: Path) -> None:
-    one = make_small_vault(tmp_path, {"Hello.md": "one"}, "One")
+    first = make_small_vault(tmp_path, {"Hello.md": "one"}, "One")
     two = make_small_vault(tmp_path, {"Sub/There.md": "two"}, "Two")
-    async with VaultProcess(tmp_path, str(one), str(two)) as process:
+    async with VaultProcess(tmp_path, str(first), str(two)) as process:
         await process.begin()
 
         async def call_text(tool: str, arguments: dict[str, Any]) -> str:
@@ -44,12 +44,14 @@ async def test_over_stdio_a_path_goes_to_the_vault_that_holds_it_or_nowhere(tmp_
         assert "two" in await call_text("read_note", {"name": f"{two}/Sub/There.md"})
         wrong = await call_text("create_note", {"name": f"{two}/x.md", "content": "x", "vault": "One"})
         assert "in the vault Two, not in One" in wrong
-        both = [{"op": "append", "name": f"{v}/{n}", "content": "x"} for v, n in ((one, "Hello"), (two, "y"))]
+        both = [
+            {"op": "append", "name": f"{v}/{n}", "content": "x"} for v, n in ((first, "Hello"), (two, "y"))
+        ]
         assert "several vaults" in await call_text("batch", {"operations": both})
         for tool, arguments in list_outside_calls(OUTSIDE):
             answer = await call_text(tool, {**arguments, "vault": "One"})
             assert "outside the vault" in answer, (tool, arguments, answer)
-    assert sorted(p.name for p in one.rglob("*") if p.is_file()) == ["Hello.md"]
+    assert sorted(p.name for p in first.rglob("*") if p.is_file()) == ["Hello.md"]
     assert sorted(p.name for p in two.rglob("*") if p.is_file()) == ["New.md", "There.md"]
 
 

@@ -129,8 +129,8 @@ SERVERS = st.dictionaries(NAMES, st.fixed_dictionaries({"command": st.text(max_s
 @given(SERVERS, NAMES, st.sampled_from(["", "# note\n", "x = 1\n", "[t]\ny = 2\n"]), st.booleans())
 def test_any_toml_keeps_the_rest(servers: dict[str, Any], name: str, head: str, crlf: bool) -> None:
     text = head
-    for one, entry in servers.items():
-        text = edit_toml.set_server(text, "s", one, entry)
+    for server_name, entry in servers.items():
+        text = edit_toml.set_server(text, "s", server_name, entry)
     text = text.replace("\n", "\r\n") if crlf else text
     before = tomllib.loads(text)
     added = edit_toml.set_server(text, "s", name, ENTRY)
@@ -217,7 +217,8 @@ def test_yaml_escapes_what_it_may_not_contain() -> None:
 @given(SERVERS, NAMES, st.sampled_from(["", "# note\n", "x: 1\n"]), st.sampled_from(["", "z: {q: [1]}\n"]))
 def test_any_yaml_keeps_the_rest(servers: dict[str, Any], name: str, head: str, tail: str) -> None:
     body = "s:\n" + "".join(
-        f"    {_escape(one)}:\n      command: {_escape(e['command'])}\n" for one, e in servers.items()
+        f"    {_escape(server_name)}:\n      command: {_escape(e['command'])}\n"
+        for server_name, e in servers.items()
     )
     text = head + body + tail
     before = yaml.safe_load(text)

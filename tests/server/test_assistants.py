@@ -208,7 +208,7 @@ def test_every_assistant_says_where_its_file_is_documented() -> None:
 NAMES = st.text(st.characters(exclude_categories=("C", "Zl", "Zp")), min_size=1, max_size=8)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-99, 99) | NAMES,
-    lambda one: st.lists(one, max_size=2),
+    lambda value: st.lists(value, max_size=2),
     max_leaves=3,
 )
 SERVERS = st.dictionaries(
@@ -233,7 +233,9 @@ def existing_files(draw: st.DrawFn) -> tuple[Assistant, str]:
     elif assistant.form == "yaml":
         text = "".join(f"{quote(key)}: {quote(value)}  # stays\n" for key, value in rest.items())
         if servers is not None:
-            rows = [f"  {quote(name)}:\n    cmd: {quote(one['command'])}\n" for name, one in servers.items()]
+            rows = [
+                f"  {quote(name)}:\n    cmd: {quote(server['command'])}\n" for name, server in servers.items()
+            ]
             text += f"{assistant.key}:\n" + "".join(rows)
     else:
         held = {assistant.nested: servers} if assistant.nested and draw(st.booleans()) else servers

@@ -260,7 +260,7 @@ async def test_the_eleventh_connection_finds_no_room_until_one_leaves(server: Se
             # All ten at once, each with many questions in flight.
             asked = [await client.begin("readFile", path="Plain.md") for client in [*clients, tenth] * 20]
             owners = [*clients, tenth] * 20
-            answers = [await owner.end(one) for owner, one in zip(owners, asked, strict=True)]
+            answers = [await owner.end(call) for owner, call in zip(owners, asked, strict=True)]
             assert set(answers) == {"one\ntwo [[Nowhere]]\nthree\n"}
 
 

@@ -176,16 +176,16 @@ async def test_one_of_two_is_paused_and_stays_so_when_it_comes_back(serving: Ser
         async with ide(served) as claude:
             await claude.request("readFile", path="Hello.md")
             await served.call("read_note", path="Hello.md")
-            one = await api.assistant(kind="ide")
-            answer = await api.post(f"/assistants/{one['id']}/pause")
-            assert [(two["id"], two["paused"]) for two in answer["assistants"]] == [(one["id"], True)]
+            assistant = await api.assistant(kind="ide")
+            answer = await api.post(f"/assistants/{assistant['id']}/pause")
+            assert [(two["id"], two["paused"]) for two in answer["assistants"]] == [(assistant["id"], True)]
             assert answer["pausedAll"] is False
             assert (await served.call("read_note", path="Hello.md"))["success"]
         async with ide(served) as claude:
             with pytest.raises(Failed, match=PAUSED):
                 await claude.request("readFile", path="Hello.md")
             (again,) = await api.until(lambda: api.assistants(kind="ide", connected=True))
-            assert again["paused"] and again["id"] != one["id"]
+            assert again["paused"] and again["id"] != assistant["id"]
             await api.post(f"/assistants/{again['id']}/resume")
             assert await claude.request("readFile", path="Hello.md")
 
@@ -197,8 +197,8 @@ async def test_resuming_one_leaves_the_others_of_all_paused(serving: Serving) ->
             await claude.request("readFile", path="Hello.md")
             await served.call("read_note", path="Hello.md")
             await api.post("/assistants/pause")
-            one = await api.assistant(kind="ide")
-            answer = await api.post(f"/assistants/{one['id']}/resume")
+            assistant = await api.assistant(kind="ide")
+            answer = await api.post(f"/assistants/{assistant['id']}/resume")
             assert answer["pausedAll"] is False
             assert await claude.request("readFile", path="Hello.md")
             assert not (await served.call("read_note", path="Hello.md"))["success"]
@@ -220,8 +220,8 @@ async def test_cutting_off_ends_the_connection_and_may_revoke_the_token(serving:
         _, secret = served.tokens.make("laptop")
         async with ide(served) as claude, Client(f"{served.url}/mcp", mode="legacy") as session:
             await read_hello(session)
-            one = await api.assistant(kind="ide")
-            answer = await api.post(f"/assistants/{one['id']}/disconnect")
+            assistant = await api.assistant(kind="ide")
+            answer = await api.post(f"/assistants/{assistant['id']}/disconnect")
             assert [two["paused"] for two in answer["assistants"]] == [True]
             async with asyncio.timeout(BOUND):
                 await claude.socket.wait_closed()
@@ -233,8 +233,8 @@ async def test_cutting_off_ends_the_connection_and_may_revoke_the_token(serving:
                 await read_hello(session)
         headers = {"Authorization": f"Bearer {secret}"}
         await served.call("read_note", headers, path="Hello.md")
-        one = await api.assistant(kind="bridge", name="laptop")
-        answer = await api.post(f"/assistants/{one['id']}/disconnect", revoke=True)
+        assistant = await api.assistant(kind="bridge", name="laptop")
+        answer = await api.post(f"/assistants/{assistant['id']}/disconnect", revoke=True)
         assert answer["revoked"] == ["laptop"]
         assert served.tokens.list_tokens() == ()
         url = f"{served.url}/bridge/v1/tools/read_note/call"
@@ -250,11 +250,11 @@ async def test_wrong_requests_get_the_reason(serving: Serving) -> None:
         for path in ("/assistants/a99/pause", "/assistants/a99/explode", "/assistants/explode"):
             assert await api.refused(path, method="POST", json={}) == (404, "NOT_FOUND")
         await served.call("read_note", path="Hello.md")
-        one = await api.assistant()
+        assistant = await api.assistant()
         for body in ({"revoke": True}, {"revoke": 1}, {"force": True}, [], "x"):
-            path = f"/assistants/{one['id']}/pause"
+            path = f"/assistants/{assistant['id']}/pause"
             assert await api.refused(path, method="POST", json=body) == (400, "INVALID_PARAMS")
-        assert await api.refused(f"/assistants/{one['id']}/pause") == (405, "METHOD_NOT_ALLOWED")
+        assert await api.refused(f"/assistants/{assistant['id']}/pause") == (405, "METHOD_NOT_ALLOWED")
         assert not (await api.assistant())["paused"]
 
 

@@ -40,7 +40,7 @@ def make_notes(seed: int, count: int = 40) -> dict[str, str | bytes]:
 
 def name_edges(graph: dict[str, Any]) -> set[tuple[str, str]]:
     path, edges = graph["nodes"]["path"], graph["edges"]
-    return {(path[one], path[other]) for one, other in zip(edges[::2], edges[1::2], strict=True)}
+    return {(path[source], path[target]) for source, target in zip(edges[::2], edges[1::2], strict=True)}
 
 
 def read_degrees(graph: dict[str, Any]) -> dict[str, int]:
@@ -89,7 +89,7 @@ async def test_the_graph_has_every_note_and_every_link(serving: Serving, tmp_pat
         kinds = dict(zip(more["nodes"]["path"], more["nodes"]["kind"], strict=True))
         assert kinds["Pictures/sketch.png"] == 2 and kinds["Nobody"] == 3
         naming = {path for path, text in make_notes(seed).items() if "[[Nobody]]" in str(text)}
-        assert {one for one, other in name_edges(more) if other == "Nobody"} == naming
+        assert {source for source, target in name_edges(more) if target == "Nobody"} == naming
 
 
 @pytest.mark.parametrize("seed", range(3))

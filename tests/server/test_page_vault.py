@@ -336,7 +336,9 @@ async def test_a_vault_without_daily_notes_has_no_note_of_today(
     serving: Serving, tmp_path: Path, settings: dict[str, Any]
 ) -> None:
     write_vault(tmp_path / "Notes", {"A.md": "a\n"})
-    write_vault(tmp_path / "Notes" / ".obsidian", {name: json.dumps(one) for name, one in settings.items()})
+    write_vault(
+        tmp_path / "Notes" / ".obsidian", {name: json.dumps(content) for name, content in settings.items()}
+    )
     async with serving() as served:
         assert (await get(served, "/home"))["today"] is None
 

@@ -218,13 +218,13 @@ async def test_mcp_is_open_to_local_programs_and_to_pages_only_with_a_token(
 
 async def test_a_session_belongs_to_its_token(serving: Serving) -> None:
     async with serving() as served:
-        _, one = served.tokens.make("one")
+        _, first = served.tokens.make("one")
         _, two = served.tokens.make("two")
-        mine = {**MCP, "Authorization": f"Bearer {one}"}
+        mine = {**MCP, "Authorization": f"Bearer {first}"}
         async with served.http.post(f"{served.url}/mcp", json=INITIALIZE, headers=mine) as response:
             session = {"Mcp-Session-Id": response.headers["Mcp-Session-Id"]}
         ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
-        for token, status in ((one, 200), (two, 404)):
+        for token, status in ((first, 200), (two, 404)):
             sent = {**MCP, **session, "Authorization": f"Bearer {token}"}
             async with served.http.post(f"{served.url}/mcp", json=ping, headers=sent) as response:
                 assert response.status == status

@@ -70,9 +70,9 @@ def test_variables_in_the_name_of_a_vault_are_filled_in(tmp_path: Path, text: st
     environ = {"HOME": str(tmp_path)}
     wanted = {"Notes": f"{tmp_path}/Notes"}
     plan = make_plan(StdioOptions(vaults=(text,)), environ)
-    assert {name: one.text for name, one in plan.vaults.items()} == wanted
+    assert {name: vault.text for name, vault in plan.vaults.items()} == wanted
     plan = make_plan(StdioOptions(), {**environ, "VAULTBRIDGE_VAULT": text})
-    assert {name: one.text for name, one in plan.vaults.items()} == wanted
+    assert {name: vault.text for name, vault in plan.vaults.items()} == wanted
 
 
 def test_existing_folders_and_unset_variables_are_left_as_they_are(tmp_path: Path) -> None:

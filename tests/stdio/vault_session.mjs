@@ -21,11 +21,11 @@ seen.read = (await call("read_note", { name: "Home" })).content[0].text.includes
 seen.made = (await call("create_note", { name: "Garden/From TypeScript", content: "x" })).structuredContent;
 seen.failed = (await call("read_note", { name: "No such note" })).isError;
 const { resources } = await client.listResources();
-const home = resources.find((one) => one.name === "Home.md");
+const home = resources.find((resource) => resource.name === "Home.md");
 seen.uri = home.uri;
 seen.resource = (await client.readResource({ uri: home.uri })).contents[0].mimeType;
 seen.template = (await client.listResourceTemplates()).resourceTemplates[0].uriTemplate;
-seen.prompts = (await client.listPrompts()).prompts.some((one) => one.name === "plan_a_night");
+seen.prompts = (await client.listPrompts()).prompts.some((prompt) => prompt.name === "plan_a_night");
 const prompt = await client.getPrompt({ name: "plan_a_night", arguments: { date: "2026-04-01" } });
 seen.prompt = prompt.messages[0].content.text.includes("2026-04-01");
 const ref = { type: "ref/prompt", name: "tidy_inbox" };

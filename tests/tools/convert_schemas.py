@@ -89,7 +89,9 @@ def find_losses(before: dict[str, Any], after: dict[str, Any], place: str = "$")
 def main(argv: list[str]) -> int:
     with open(argv[0], encoding="utf-8") as file:
         answer = json.load(file)
-    tools = answer.get("tools") or [one for one in answer["primitives"] if one["type"] == "tool"]
+    tools = answer.get("tools") or [
+        primitive for primitive in answer["primitives"] if primitive["type"] == "tool"
+    ]
     wrong = 0
     for name, convert in load_converters():
         found: list[str] = []
@@ -97,14 +99,14 @@ def main(argv: list[str]) -> int:
             schema = tool["inputSchema"]
             try:
                 found += [
-                    f"{tool['name']} {one}"
-                    for one in find_losses(schema, convert(tool["name"], copy.deepcopy(schema)))
+                    f"{tool['name']} {loss}"
+                    for loss in find_losses(schema, convert(tool["name"], copy.deepcopy(schema)))
                 ]
             except Exception as error:
                 found.append(f"{tool['name']}: {type(error).__name__}: {error}")
         print(f"{name}: {len(tools)} tools, {len(found)} problems")
-        for one in found:
-            print(f"    {one}")
+        for loss in found:
+            print(f"    {loss}")
         wrong += len(found)
     return 1 if wrong else 0
 

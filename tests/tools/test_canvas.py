@@ -69,26 +69,28 @@ def test_cards_of_each_kind_are_added_and_connected(small: Small) -> None:
         label="leads",
         color="2",
     )
-    assert [(one["id"], one["label"], one["color"]) for one in read_edges(harness)] == [
-        (edge["id"], "leads", "2")
-    ]
+    assert [
+        (connection["id"], connection["label"], connection["color"]) for connection in read_edges(harness)
+    ] == [(edge["id"], "leads", "2")]
 
 
 def test_cards_and_connections_are_updated_and_removed(small: Small) -> None:
     harness = small({"N.md": ""})
     harness.data("edit_canvas", name="C", action="create")
-    one, two = (harness.data("edit_canvas", name="C", action="add", text=text)["id"] for text in ("1", "2"))
-    edge = harness.data("edit_canvas", name="C", action="connect", from_id=one, to_id=two)["id"]
-    harness.data("edit_canvas", name="C", action="update", id=one, text="new", x=5, color="3")
-    assert read_nodes(harness)[one]["text"] == "new"
-    assert read_nodes(harness)[one]["x"] == 5
-    harness.data("edit_canvas", name="C", action="update", id=edge, label="why", from_id=two, to_id=one)
+    first, second = (
+        harness.data("edit_canvas", name="C", action="add", text=text)["id"] for text in ("1", "2")
+    )
+    edge = harness.data("edit_canvas", name="C", action="connect", from_id=first, to_id=second)["id"]
+    harness.data("edit_canvas", name="C", action="update", id=first, text="new", x=5, color="3")
+    assert read_nodes(harness)[first]["text"] == "new"
+    assert read_nodes(harness)[first]["x"] == 5
+    harness.data("edit_canvas", name="C", action="update", id=edge, label="why", from_id=second, to_id=first)
     assert read_edges(harness)[0]["label"] == "why"
-    assert read_edges(harness)[0]["fromNode"] == two
+    assert read_edges(harness)[0]["fromNode"] == second
     harness.data("edit_canvas", name="C", action="remove", id=edge)
     assert read_edges(harness) == []
-    harness.data("edit_canvas", name="C", action="remove", id=two)
-    assert list(read_nodes(harness)) == [one]
+    harness.data("edit_canvas", name="C", action="remove", id=second)
+    assert list(read_nodes(harness)) == [first]
     file = harness.data("edit_canvas", name="C", action="add", file="N")["id"]
     harness.data("edit_canvas", name="C", action="update", id=file, file="N#^b")
     assert read_nodes(harness)[file]["subpath"] == "#^b"

@@ -37,7 +37,7 @@ def test_whatever_is_asked_passages_are_exact_and_fit(small: Small, seed: int) -
             assert passage.text in text[first:end]
             assert passage.text and passage.text in answer
             assert f":{passage.line}]" in answer or f"[{passage.line}]" in answer
-        assert not any(one.path.startswith("g/") for one in found.linked)
+        assert not any(note.path.startswith("g/") for note in found.linked)
         texts = [passage.text for passage in found.passages]
         assert len(texts) == len(set(texts))
 

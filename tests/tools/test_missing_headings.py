@@ -19,7 +19,7 @@ def test_a_missing_heading_is_added_at_the_end(small: Small, op: str, before: st
     harness.data("edit_note", name="A", op=op, content="first", heading="Log", create=True)
     after = harness.files()["A.md"].decode()
     assert after.startswith(before)
-    assert [(one.level, one.text) for one in parse(after).headings][-1] == (2, "Log")
+    assert [(heading.level, heading.text) for heading in parse(after).headings][-1] == (2, "Log")
     if "\r\n" in before:
         assert after.count("\n") == after.count("\r\n")
     harness.data("edit_note", name="A", op="append", content="second", heading="Log", create=True)

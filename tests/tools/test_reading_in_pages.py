@@ -62,7 +62,9 @@ def test_pages_add_up_to_the_note_the_section_or_the_lines(
 
     assert join_pages(read, max_chars=size) == text
     note = parse(text)
-    for heading in {one.text for one in note.headings if one.text in ("A heading", "Another")}:
+    for heading in {
+        candidate.text for candidate in note.headings if candidate.text in ("A heading", "Another")
+    }:
         whole = exact_part(text, note, Part(heading=heading))
         assert join_pages(read, max_chars=size, heading=heading) == whole
         assert harness.text("read_note", path="N.md", heading=heading, raw=True) == whole

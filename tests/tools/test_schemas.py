@@ -60,22 +60,26 @@ def test_every_node_has_a_type_and_every_property_a_description(
 ) -> None:
     listed = standard_catalog().list_tools(profile=profile, read_only=read_only, vaults=vaults)
     assert listed
-    for one in listed:
-        assert find_problems(one.input_schema) == [], one.name
+    for listed_tool in listed:
+        assert find_problems(listed_tool.input_schema) == [], listed_tool.name
     ready = load_tool_list(profile, read_only=read_only, vaults=vaults)
     assert ready is not None
-    assert [one.input_schema for one in ready] == [one.input_schema for one in listed]
+    assert [listed_tool.input_schema for listed_tool in ready] == [
+        listed_tool.input_schema for listed_tool in listed
+    ]
 
 
 @pytest.mark.parametrize("version", EVERY_VERSION)
 async def test_every_version_lists_typed_schemas_within_the_bytes(tmp_path: Path, version: str) -> None:
     async with vault_wire(tmp_path, make_small_vault(tmp_path, {"A.md": "a"}), version=version) as wire:
         answer = await wire.result("tools/list")
-        assert [found for one in answer["tools"] for found in find_problems(one["inputSchema"])] == []
+        assert [found for offered in answer["tools"] for found in find_problems(offered["inputSchema"])] == []
         whole = {"jsonrpc": "2.0", "id": 1, "result": answer}
         assert len(msgspec.json.encode(whole)) <= ANSWER_BYTES
         over_bridge = msgspec.json.decode((await BridgeV1(wire.server).list_tools()).body)
-        assert [found for one in over_bridge["tools"] for found in find_problems(one["inputSchema"])] == []
+        assert [
+            found for offered in over_bridge["tools"] for found in find_problems(offered["inputSchema"])
+        ] == []
 
 
 def test_the_editors_tools_are_typed_and_described() -> None:
@@ -84,25 +88,27 @@ def test_the_editors_tools_are_typed_and_described() -> None:
 
 
 def test_bounds_and_defaults_are_in_the_schema() -> None:
-    for one in STANDARD_TOOLS:
-        schema = derive_schema(one.arguments)
-        whole = msgspec.json.schema(one.arguments)["$defs"][one.arguments.__name__]["properties"]
+    for standard_tool in STANDARD_TOOLS:
+        schema = derive_schema(standard_tool.arguments)
+        whole = msgspec.json.schema(standard_tool.arguments)["$defs"][standard_tool.arguments.__name__][
+            "properties"
+        ]
         for name, shown in schema["properties"].items():
             for key in ("minimum", "maximum", "maxItems"):
                 bound = whole[name].get(key)
                 listed = None if bound in (LARGEST_INTEGER, -LARGEST_INTEGER) else bound
-                assert shown.get(key) == listed, (one.name, name, key)
+                assert shown.get(key) == listed, (standard_tool.name, name, key)
             if whole[name].get("default"):
-                assert shown["default"] == whole[name]["default"], (one.name, name)
+                assert shown["default"] == whole[name]["default"], (standard_tool.name, name)
 
 
 def test_unlisted_arguments_are_accepted_and_documented() -> None:
     page = (Path(__file__).parents[2] / "docs" / "tools.md").read_text("utf-8")
-    for one in STANDARD_TOOLS:
-        for name in getattr(one.arguments, "UNLISTED", ()):
-            assert name in one.arguments.__struct_fields__
-            assert name not in derive_schema(one.arguments)["properties"]
-            assert f"| `{name}` |" in page.partition(f"### {one.name}\n")[2].partition("### ")[0]
+    for standard_tool in STANDARD_TOOLS:
+        for name in getattr(standard_tool.arguments, "UNLISTED", ()):
+            assert name in standard_tool.arguments.__struct_fields__
+            assert name not in derive_schema(standard_tool.arguments)["properties"]
+            assert f"| `{name}` |" in page.partition(f"### {standard_tool.name}\n")[2].partition("### ")[0]
 
 
 def test_a_plugins_schema_has_types_whatever_its_hints_are() -> None:
@@ -158,9 +164,9 @@ def test_any_kind_of_argument_gets_types_at_every_depth(hint: Any) -> None:
 
 
 def test_every_whole_number_has_a_bound_that_json_and_sqlite_can_hold() -> None:
-    for one in STANDARD_TOOLS:
-        for arguments in (one.arguments, *getattr(one.arguments, "ITEMS", {}).values()):
+    for standard_tool in STANDARD_TOOLS:
+        for arguments in (standard_tool.arguments, *getattr(standard_tool.arguments, "ITEMS", {}).values()):
             for place, node in walk_schema(msgspec.json.schema(arguments)):
                 if node.get("type") == "integer":
-                    assert node.get("maximum", 2**63) <= LARGEST_INTEGER, (one.name, place)
-                    assert node.get("minimum", -(2**63)) >= -LARGEST_INTEGER, (one.name, place)
+                    assert node.get("maximum", 2**63) <= LARGEST_INTEGER, (standard_tool.name, place)
+                    assert node.get("minimum", -(2**63)) >= -LARGEST_INTEGER, (standard_tool.name, place)

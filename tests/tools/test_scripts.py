@@ -74,22 +74,22 @@ def list_spellings(word: str) -> Iterator[str]:
 
 
 def list_questions(number: int, word: str) -> Iterator[str]:
-    for one in {word, *list_spellings(word)}:
-        yield one
-        yield f'"{one}"'
-        yield f'"begin{number} {one} end{number}"'
-        yield f"file:{one}"
-        yield f"path:N{number}/{one}"
-        yield f'[aliases:"aka {one}"]'
-        yield f"line:({one} begin{number})"
-        yield f"section:({one} end{number})"
-        yield f"block:({one} begin{number})"
-        yield f"task-todo:{one}"
-        yield f"content:{one} -content:nowhere"
-        yield f"[{one}:{one}]"
-        if is_tag_name(word) and name_key(one) == name_key(word):
-            yield f"tag:#{one}"
-            yield f"line:(tag:#{one} begin{number})"
+    for spelling in {word, *list_spellings(word)}:
+        yield spelling
+        yield f'"{spelling}"'
+        yield f'"begin{number} {spelling} end{number}"'
+        yield f"file:{spelling}"
+        yield f"path:N{number}/{spelling}"
+        yield f'[aliases:"aka {spelling}"]'
+        yield f"line:({spelling} begin{number})"
+        yield f"section:({spelling} end{number})"
+        yield f"block:({spelling} begin{number})"
+        yield f"task-todo:{spelling}"
+        yield f"content:{spelling} -content:nowhere"
+        yield f"[{spelling}:{spelling}]"
+        if is_tag_name(word) and name_key(spelling) == name_key(word):
+            yield f"tag:#{spelling}"
+            yield f"line:(tag:#{spelling} begin{number})"
     for form in ("NFC", "NFD"):
         yield f"match-case:{unicodedata.normalize(form, word)}"
         yield f"match-case:[{word}:{unicodedata.normalize(form, word)}]"
@@ -111,10 +111,10 @@ def test_the_lines_that_hold_a_word_are_shown(small: Small, seed: int) -> None:
     words = drop_equal_words(draw_words(seed, WORDS_AT_ONCE))
     harness = small(make_vault(words))
     for number, word in enumerate(words):
-        for one in (*list_spellings(word), f"match-case:{unicodedata.normalize('NFC', word)}"):
-            shown = harness.text("search", query=f"path:N{number}/ {one}", matches=100)
-            assert f"{compose(word)}.md\n" in shown, (ascii(word), ascii(one))
-            assert f"\n 5: # {word}\n" in shown, (ascii(word), ascii(one))
+        for spelling in (*list_spellings(word), f"match-case:{unicodedata.normalize('NFC', word)}"):
+            shown = harness.text("search", query=f"path:N{number}/ {spelling}", matches=100)
+            assert f"{compose(word)}.md\n" in shown, (ascii(word), ascii(spelling))
+            assert f"\n 5: # {word}\n" in shown, (ascii(word), ascii(spelling))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -143,10 +143,10 @@ def test_names_tags_properties_and_links_of_every_script(small: Small, seed: int
     for number, word in enumerate(words):
         path = compose(f"N{number}/{word}.md")
         for form in ("NFC", "NFD"):
-            one = unicodedata.normalize(form, word)
-            for name in (one, f"[[{one}]]", f"aka {one}", f"N{number}/{one}"):
+            spelling = unicodedata.normalize(form, word)
+            for name in (spelling, f"[[{spelling}]]", f"aka {spelling}", f"N{number}/{spelling}"):
                 assert harness.engine.find(name.strip("[]")) == path, ascii(name)
-            assert word in harness.text("read_note", name=one)
+            assert word in harness.text("read_note", name=spelling)
         links = harness.text("links", name=word)
         assert "Wiki.md" in links and "Markdown.md" in links, ascii(word)
         assert word in properties, ascii(word)
@@ -192,10 +192,10 @@ def test_names_tags_and_properties_of_every_script_are_suggested(tmp_path: Path,
     try:
         suggest = Completions(engines).suggest
         for number, word in enumerate(words):
-            for one in (word, *list_spellings(word)):
-                assert compose(word) in suggest("note", one).values, (ascii(word), ascii(one))
-                assert compose(f"N{number}/{word}.md") in suggest("path", one).values, ascii(one)
-                assert word in suggest("property", one).values, ascii(one)
+            for spelling in (word, *list_spellings(word)):
+                assert compose(word) in suggest("note", spelling).values, (ascii(word), ascii(spelling))
+                assert compose(f"N{number}/{word}.md") in suggest("path", spelling).values, ascii(spelling)
+                assert word in suggest("property", spelling).values, ascii(spelling)
     finally:
         engines.close()
 

@@ -27,8 +27,8 @@ def fill(value: Any, folder: str) -> Any:
     if isinstance(value, str):
         return value.replace("{f}", folder)
     if isinstance(value, list):
-        return [fill(one, folder) for one in value]
-    return {key: fill(one, folder) for key, one in value.items()} if isinstance(value, dict) else value
+        return [fill(inner, folder) for inner in value]
+    return {key: fill(inner, folder) for key, inner in value.items()} if isinstance(value, dict) else value
 
 
 @pytest.mark.parametrize(

@@ -25,11 +25,11 @@ def test_a_new_journal_is_private_durable_and_opens_again(tmp_path: Path) -> Non
 
 
 def test_two_may_open_at_once(tmp_path: Path) -> None:
-    one, two = open_journal(tmp_path / "j.sqlite"), open_journal(tmp_path / "j.sqlite")
-    assert one.execute("SELECT count(*) FROM transactions").fetchone() == (0,)
-    assert two.execute("SELECT count(*) FROM transactions").fetchone() == (0,)
-    one.close()
-    two.close()
+    first, second = open_journal(tmp_path / "j.sqlite"), open_journal(tmp_path / "j.sqlite")
+    assert first.execute("SELECT count(*) FROM transactions").fetchone() == (0,)
+    assert second.execute("SELECT count(*) FROM transactions").fetchone() == (0,)
+    first.close()
+    second.close()
 
 
 def write_foreign(file: Path) -> None:
@@ -114,20 +114,20 @@ def test_only_one_process_puts_a_damaged_journal_aside(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     place = tmp_path / "journal.sqlite"
-    one, two = JournalFile(place), JournalFile(place)
-    note_down(one, "one")
-    with one.changing() as db:
+    first, second = JournalFile(place), JournalFile(place)
+    note_down(first, "one")
+    with first.changing() as db:
         db.execute("PRAGMA writable_schema = ON")
         db.execute("UPDATE sqlite_master SET rootpage = 9999 WHERE name = 'transactions'")
-    two.close()
-    two = JournalFile(place)
-    assert list_labels(two) == []
-    note_down(two, "new")
+    second.close()
+    second = JournalFile(place)
+    assert list_labels(second) == []
+    note_down(second, "new")
     assert "put aside as journal.damaged-1.sqlite" in caplog.text
-    assert list_labels(one) == ["new"]
+    assert list_labels(first) == ["new"]
     assert not (tmp_path / "journal.damaged-2.sqlite").exists()
-    one.close()
-    two.close()
+    first.close()
+    second.close()
 
 
 def test_a_journal_that_is_closed_locked_or_full_is_not_taken_for_damaged(tmp_path: Path) -> None:

@@ -23,22 +23,22 @@ sys.stdin.readline()
 
 
 def test_a_second_lock_object_waits_even_in_one_process(tmp_path: Path) -> None:
-    one, two = FileLock(tmp_path / "l"), FileLock(tmp_path / "l")
-    assert one.try_acquire() and one.try_acquire() and one.held
-    assert not two.try_acquire()
-    one.release()
-    assert not one.held
-    assert two.try_acquire()
-    two.release()
+    first, second = FileLock(tmp_path / "l"), FileLock(tmp_path / "l")
+    assert first.try_acquire() and first.try_acquire() and first.held
+    assert not second.try_acquire()
+    first.release()
+    assert not first.held
+    assert second.try_acquire()
+    second.release()
 
 
 def test_a_wait_is_bounded_and_says_what_is_busy(tmp_path: Path) -> None:
-    one, two = FileLock(tmp_path / "l"), FileLock(tmp_path / "l")
-    with one.hold(1, what="The writer"), pytest.raises(TimedOut, match="The writer is busy"):
-        two.hold(0.05, what="The writer").__enter__()
-    with two.hold(1, what="The writer"):
-        assert two.held
-    assert not two.held
+    first, second = FileLock(tmp_path / "l"), FileLock(tmp_path / "l")
+    with first.hold(1, what="The writer"), pytest.raises(TimedOut, match="The writer is busy"):
+        second.hold(0.05, what="The writer").__enter__()
+    with second.hold(1, what="The writer"):
+        assert second.held
+    assert not second.held
 
 
 def test_a_killed_holder_frees_the_lock(tmp_path: Path) -> None:
@@ -58,15 +58,15 @@ def test_a_killed_holder_frees_the_lock(tmp_path: Path) -> None:
 
 def test_a_lock_whose_file_was_deleted_is_held_by_nobody(tmp_path: Path) -> None:
     """Who comes later makes a new file, and would hold that one beside us."""
-    one, two = FileLock(tmp_path / "cache" / "l"), FileLock(tmp_path / "cache" / "l")
-    assert one.try_acquire(), "the folder is made"
+    first, second = FileLock(tmp_path / "cache" / "l"), FileLock(tmp_path / "cache" / "l")
+    assert first.try_acquire(), "the folder is made"
     shutil.rmtree(tmp_path / "cache")
-    assert not one.held
-    assert two.try_acquire()
-    assert not one.try_acquire()
-    two.release()
-    assert one.try_acquire() and one.held
-    one.release()
+    assert not first.held
+    assert second.try_acquire()
+    assert not first.try_acquire()
+    second.release()
+    assert first.try_acquire() and first.held
+    first.release()
 
 
 def test_the_error_for_an_unusable_lock_names_no_machine_path(tmp_path: Path) -> None:

@@ -751,11 +751,11 @@ def draw_steps(choose: random.Random, folder: Path) -> list[Step]:
         case "folder" if folders:
             return [MoveFolder(P(choose.choice(folders)), P(f"F{choose.randrange(10**9)}"))]
         case "batch" if len(files) > 1 and free:
-            one, two = choose.sample(files, 2)
+            first, second = choose.sample(files, 2)
             return [
-                WriteFile(P(one), data),
-                MoveFile(P(one), P(choose.choice(free))),
-                TrashFile(P(two), "system"),
+                WriteFile(P(first), data),
+                MoveFile(P(first), P(choose.choice(free))),
+                TrashFile(P(second), "system"),
             ]
     return [WriteFile(P(choose.choice(free or [f"n{choose.randrange(10**9)}.md"])), data)]
 
@@ -828,7 +828,7 @@ def test_a_rollback_waits_for_the_vault_to_return(
     assert snapshot() == {}
     folder.rmdir()
     away.rename(folder)
-    assert [one.kept for one in transactor.recover()] == [()]
+    assert [recovery.kept for recovery in transactor.recover()] == [()]
     assert snapshot() == {"n.md": b"old"}
     transactor.close()
 

@@ -28,9 +28,9 @@ def test_the_vaults_own_trash_numbers_from_two(root: Root, folder: Path, trash: 
 
 
 def test_a_place_chosen_for_one_file_is_not_given_to_another(root: Root, folder: Path, trash: Trash) -> None:
-    one = trash.choose(root, folder / "A" / "x.md", system=False, now=NOW)
-    two = trash.choose(root, folder / "B" / "x.md", system=False, now=NOW, taken={one.place})
-    assert (one.place.name, two.place.name) == ("x.md", "x 2.md")
+    place = trash.choose(root, folder / "A" / "x.md", system=False, now=NOW)
+    two = trash.choose(root, folder / "B" / "x.md", system=False, now=NOW, taken={place.place})
+    assert (place.place.name, two.place.name) == ("x.md", "x 2.md")
 
 
 def test_the_desktops_trash_gets_the_file_and_its_info(

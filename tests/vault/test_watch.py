@@ -103,10 +103,10 @@ def watched(root: Root) -> Iterator[Watched]:
 
 
 def test_writes_moves_and_deletions_are_reported_by_vault_path(watched: Watched, folder: Path) -> None:
-    one, other = folder / "a.md", folder / "b.md"
-    assert _list_paths(watched.after(lambda: one.write_text("x"))) == {"a.md"}
-    assert _list_paths(watched.after(lambda: one.rename(other))) == {"a.md", "b.md"}
-    assert _list_paths(watched.after(other.unlink)) == {"b.md"}
+    first, second = folder / "a.md", folder / "b.md"
+    assert _list_paths(watched.after(lambda: first.write_text("x"))) == {"a.md"}
+    assert _list_paths(watched.after(lambda: first.rename(second))) == {"a.md", "b.md"}
+    assert _list_paths(watched.after(second.unlink)) == {"b.md"}
 
 
 def test_an_atomic_save_is_reported_as_its_note_alone(watched: Watched, folder: Path) -> None:
@@ -255,7 +255,7 @@ def test_the_innermost_mount_says_what_kind_a_disk_is(
     def escape(parts: list[str]) -> str:
         """As the kernel writes a path there."""
         path = "/" + "/".join(parts)
-        return "".join(f"\\{ord(one):03o}" if one in " \t\n\\#" else one for one in path)
+        return "".join(f"\\{ord(char):03o}" if char in " \t\n\\#" else char for char in path)
 
     lines = [f"1 0 8:1 / {escape(place)} rw shared:1 - {kind} dev rw" for place, kind in mounts]
     above = [(len(place), number) for number, (place, _) in enumerate(mounts) if parts[: len(place)] == place]

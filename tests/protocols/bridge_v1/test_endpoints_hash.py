@@ -99,7 +99,7 @@ JSON = st.recursive(
     max_leaves=12,
 )
 TOOLS = st.lists(
-    st.builds(make_tool, st.text(), JSON, st.text()), max_size=4, unique_by=lambda one: one["name"]
+    st.builds(make_tool, st.text(), JSON, st.text()), max_size=4, unique_by=lambda tool: tool["name"]
 )
 
 
@@ -119,10 +119,10 @@ def test_a_known_list_has_a_known_hash() -> None:
 
 
 def test_order_of_tools_and_keys_does_not_matter_but_order_in_arrays_does() -> None:
-    one = [make_tool("a", {"x": 1, "y": [1, 2]}), make_tool("b")]
+    tools = [make_tool("a", {"x": 1, "y": [1, 2]}), make_tool("b")]
     other = [make_tool("b"), {"inputSchema": {"y": [1, 2], "x": 1}, "description": "", "name": "a"}]
-    assert hash_tools(one) == hash_tools(other)
-    assert hash_tools(one) != hash_tools([make_tool("a", {"x": 1, "y": [2, 1]}), make_tool("b")])
+    assert hash_tools(tools) == hash_tools(other)
+    assert hash_tools(tools) != hash_tools([make_tool("a", {"x": 1, "y": [2, 1]}), make_tool("b")])
 
 
 def test_only_name_description_and_schema_count() -> None:

@@ -388,11 +388,11 @@ async def test_a_mention_of_a_whole_note_has_no_lines(client: Client, bridge: Br
 
 
 async def test_every_client_is_notified(bridge: Bridge) -> None:
-    async with bridge.client() as one, bridge.client() as two:
-        await one.request("ping")
-        await two.request("ping")
+    async with bridge.client() as first, bridge.client() as second:
+        await first.request("ping")
+        await second.request("ping")
         assert bridge.hub.mention(Mention(NOTE)) == 2
-        assert await one.next("at_mentioned") == await two.next("at_mentioned")
+        assert await first.next("at_mentioned") == await second.next("at_mentioned")
 
 
 async def test_a_mention_waits_for_a_client_that_connects_soon(bridge: Bridge) -> None:

@@ -459,12 +459,12 @@ async def test_sessions_left_behind_make_room_before_one_that_has_begun_to_work(
                 await client.ask("ping")
         now += 60
         at_work = [HttpClient(client.url, client.http, client.fixture) for _ in range(3)]
-        for one in at_work:
+        for worker in at_work:
             now += 1
-            await one.initialize("2025-11-25")
-            await one.ask("ping")
-        for one in at_work:
-            assert "result" in await one.ask("ping")
+            await worker.initialize("2025-11-25")
+            await worker.ask("ping")
+        for worker in at_work:
+            assert "result" in await worker.ask("ping")
 
 
 async def test_a_session_in_use_is_never_thrown_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,67 +35,67 @@ async def listen(wire: Wire, **notifications: Any) -> int:
 
 @pytest.mark.parametrize("version", HANDSHAKE)
 async def test_a_changed_list_is_announced_on_every_connection(version: str) -> None:
-    one, two, _ = await connect_two(version, "2025-11-25")
-    await one.result("tools/call", {"name": "test_trigger_tool_change"})
-    await one.result("tools/call", {"name": "test_trigger_prompt_change"})
-    for wire in (one, two):
+    first, second, _ = await connect_two(version, "2025-11-25")
+    await first.result("tools/call", {"name": "test_trigger_tool_change"})
+    await first.result("tools/call", {"name": "test_trigger_prompt_change"})
+    for wire in (first, second):
         await wire.notification("notifications/tools/list_changed")
         await wire.notification("notifications/prompts/list_changed")
-    names = [tool["name"] for tool in (await two.result("tools/list"))["tools"]]
+    names = [tool["name"] for tool in (await second.result("tools/list"))["tools"]]
     assert "test_added_1" in names
 
 
 @pytest.mark.parametrize("version", HANDSHAKE)
 async def test_an_update_is_sent_to_subscribers_until_they_unsubscribe(version: str) -> None:
-    one, two, fixture = await connect_two(version, "2025-11-25")
+    first, second, fixture = await connect_two(version, "2025-11-25")
     uri = "test://watched-resource"
-    assert await one.result("resources/subscribe", {"uri": uri}) == {}
-    assert await one.result("resources/subscribe", {"uri": uri}) == {}
+    assert await first.result("resources/subscribe", {"uri": uri}) == {}
+    assert await first.result("resources/subscribe", {"uri": uri}) == {}
     assert fixture.watched == {uri}
-    await one.result("tools/call", {"name": "test_trigger_resource_update"})
-    assert await one.notification("notifications/resources/updated") == {"uri": uri}
-    assert two.messages == []
-    assert await one.result("resources/unsubscribe", {"uri": uri}) == {}
+    await first.result("tools/call", {"name": "test_trigger_resource_update"})
+    assert await first.notification("notifications/resources/updated") == {"uri": uri}
+    assert second.messages == []
+    assert await first.result("resources/unsubscribe", {"uri": uri}) == {}
     assert fixture.watched == set()
-    await one.result("tools/call", {"name": "test_trigger_resource_update"})
-    assert one.messages == []
+    await first.result("tools/call", {"name": "test_trigger_resource_update"})
+    assert first.messages == []
 
 
 async def test_unsubscribing_from_nothing_does_nothing() -> None:
-    one, _, _ = await connect_two("2025-11-25", "2025-11-25")
-    assert await one.result("resources/unsubscribe", {"uri": "test://x"}) == {}
+    wire, _, _ = await connect_two("2025-11-25", "2025-11-25")
+    assert await wire.result("resources/unsubscribe", {"uri": "test://x"}) == {}
 
 
 async def test_an_unknown_resource_cannot_be_watched() -> None:
-    one, _, fixture = await connect_two("2025-11-25", "2025-11-25")
-    error = await one.error("resources/subscribe", {"uri": "http://elsewhere"})
+    wire, _, fixture = await connect_two("2025-11-25", "2025-11-25")
+    error = await wire.error("resources/subscribe", {"uri": "http://elsewhere"})
     assert error["data"]["errorCode"] == "FILE_NOT_FOUND"
     assert fixture.watched == set()
 
 
 async def test_the_first_and_the_last_subscriber_are_passed_on_to_the_provider() -> None:
-    one, two, fixture = await connect_two("2025-11-25", "2025-06-18")
+    first, second, fixture = await connect_two("2025-11-25", "2025-06-18")
     uri = "test://watched-resource"
-    await one.result("resources/subscribe", {"uri": uri})
-    await two.result("resources/subscribe", {"uri": uri})
-    await one.connection.close()
+    await first.result("resources/subscribe", {"uri": uri})
+    await second.result("resources/subscribe", {"uri": uri})
+    await first.connection.close()
     assert fixture.watched == {uri}
-    await two.connection.close()
+    await second.connection.close()
     assert fixture.watched == set()
 
 
 async def test_listening_is_acknowledged_first_and_every_message_is_tagged() -> None:
-    one, two, fixture = await connect_two(MODERN, MODERN)
-    id_ = await listen(one, toolsListChanged=True, resourceSubscriptions=["test://watched-resource"])
+    first, second, fixture = await connect_two(MODERN, MODERN)
+    id_ = await listen(first, toolsListChanged=True, resourceSubscriptions=["test://watched-resource"])
     assert fixture.watched == {"test://watched-resource"}
-    await two.result("tools/call", {"name": "test_trigger_tool_change"})
-    await two.result("tools/call", {"name": "test_trigger_prompt_change"})
-    await two.result("tools/call", {"name": "test_trigger_resource_update"})
-    assert await one.notification("notifications/tools/list_changed") == {"_meta": {KEY: id_}}
-    updated = await one.notification("notifications/resources/updated")
+    await second.result("tools/call", {"name": "test_trigger_tool_change"})
+    await second.result("tools/call", {"name": "test_trigger_prompt_change"})
+    await second.result("tools/call", {"name": "test_trigger_resource_update"})
+    assert await first.notification("notifications/tools/list_changed") == {"_meta": {KEY: id_}}
+    updated = await first.notification("notifications/resources/updated")
     assert updated == {"uri": "test://watched-resource", "_meta": {KEY: id_}}
-    assert one.messages == [], "prompts were not asked for"
-    assert two.messages == [], "it does not listen"
+    assert first.messages == [], "prompts were not asked for"
+    assert second.messages == [], "it does not listen"
 
 
 async def test_the_acknowledgement_names_only_what_will_be_honoured() -> None:
@@ -116,31 +116,36 @@ async def test_the_acknowledgement_names_only_what_will_be_honoured() -> None:
 
 
 async def test_a_listener_gets_nothing_after_it_cancelled() -> None:
-    one, two, fixture = await connect_two(MODERN, MODERN)
-    id_ = await listen(one, toolsListChanged=True, resourceSubscriptions=["test://watched-resource"])
-    await one.notify("notifications/cancelled", requestId=id_)
-    await one.settle()
-    await two.result("tools/call", {"name": "test_trigger_tool_change"})
-    assert one.messages == []
+    first, second, fixture = await connect_two(MODERN, MODERN)
+    id_ = await listen(first, toolsListChanged=True, resourceSubscriptions=["test://watched-resource"])
+    await first.notify("notifications/cancelled", requestId=id_)
+    await first.settle()
+    await second.result("tools/call", {"name": "test_trigger_tool_change"})
+    assert first.messages == []
     assert fixture.watched == set()
 
 
 async def test_the_end_of_the_connection_ends_listening_with_a_result() -> None:
     """Subscriptions, Graceful Closure."""
-    one, _, _ = await connect_two(MODERN, MODERN)
-    id_ = await listen(one, toolsListChanged=True)
-    await one.connection.drain()
-    (answer,) = one.messages
+    wire, _, _ = await connect_two(MODERN, MODERN)
+    id_ = await listen(wire, toolsListChanged=True)
+    await wire.connection.drain()
+    (answer,) = wire.messages
     assert answer["id"] == id_
     assert answer["result"]["_meta"][KEY] == id_
     assert answer["result"]["resultType"] == "complete"
 
 
 async def test_several_subscriptions_are_distinguished() -> None:
-    one, two, _ = await connect_two(MODERN, MODERN)
-    first, second = await listen(one, toolsListChanged=True), await listen(one, toolsListChanged=True)
-    await two.result("tools/call", {"name": "test_trigger_tool_change"})
-    tags = {(await one.notification("notifications/tools/list_changed"))["_meta"][KEY] for _ in range(2)}
+    first_wire, second_wire, _ = await connect_two(MODERN, MODERN)
+    first, second = (
+        await listen(first_wire, toolsListChanged=True),
+        await listen(first_wire, toolsListChanged=True),
+    )
+    await second_wire.result("tools/call", {"name": "test_trigger_tool_change"})
+    tags = {
+        (await first_wire.notification("notifications/tools/list_changed"))["_meta"][KEY] for _ in range(2)
+    }
     assert tags == {first, second}
 
 
@@ -163,14 +168,14 @@ async def test_a_wrong_filter_is_refused(wrong: Any) -> None:
 
 
 async def test_watching_and_listening_are_bounded() -> None:
-    one, two, _ = await connect_two("2025-11-25", MODERN)
+    first, second, _ = await connect_two("2025-11-25", MODERN)
     for n in range(MAX_WATCHED):
-        await one.result("resources/subscribe", {"uri": f"test://{n}"})
-    assert (await one.error("resources/subscribe", {"uri": "test://more"}))["code"] == -32602
+        await first.result("resources/subscribe", {"uri": f"test://{n}"})
+    assert (await first.error("resources/subscribe", {"uri": "test://more"}))["code"] == -32602
     for uris in ([f"test://{n}" for n in range(MAX_WATCHED - 1)], ["test://last"]):
-        await listen(two, resourceSubscriptions=uris)
+        await listen(second, resourceSubscriptions=uris)
     more = {"notifications": {"resourceSubscriptions": ["test://more"]}}
-    assert (await two.error("subscriptions/listen", more))["code"] == -32602
+    assert (await second.error("subscriptions/listen", more))["code"] == -32602
     for _ in range(MAX_LISTENING - 2):
-        await listen(two, toolsListChanged=True)
-    assert (await two.error("subscriptions/listen", {"notifications": {}}))["code"] == -32602
+        await listen(second, toolsListChanged=True)
+    assert (await second.error("subscriptions/listen", {"notifications": {}}))["code"] == -32602

@@ -96,11 +96,11 @@ def test_a_new_note_is_suggested_at_once(tmp_path: Path) -> None:
 
 
 def test_several_vaults_are_asked_together_or_one_by_name(tmp_path: Path) -> None:
-    one, two = (
+    first, second = (
         make_small_vault(tmp_path, {"A1.md": ""}, "One"),
         make_small_vault(tmp_path, {"A2.md": ""}, "Two"),
     )
-    completions = Completions(open_engines(tmp_path, one, two, tmp_path / "missing"))
+    completions = Completions(open_engines(tmp_path, first, second, tmp_path / "missing"))
     assert completions.suggest("note", "a").values == ("A1", "A2")
     assert completions.suggest("note", "a", "Two").values == ("A2",)
     assert completions.suggest("vault", "").values == ("One", "Two", "missing")

@@ -151,11 +151,11 @@ def test_where_nothing_may_be_changed_no_prompt_changes_anything(tmp_path: Path)
 
 
 def test_with_several_vaults_a_prompt_asks_which(tmp_path: Path) -> None:
-    one, two = (
+    first, second = (
         make_small_vault(tmp_path, {"A.md": "in one"}, "One"),
         make_small_vault(tmp_path, {"A.md": "2"}, "Two"),
     )
-    engines = open_engines(tmp_path, one, two)
+    engines = open_engines(tmp_path, first, second)
     prompts = Prompts(engines)
     info = next(info for info in prompts.list_infos() if info.name == "summarize_note")
     assert [argument.name for argument in info.arguments] == ["note", "focus", "vault"]

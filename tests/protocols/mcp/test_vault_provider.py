@@ -276,11 +276,11 @@ async def test_a_profile_chooses_the_tools_and_only_those_can_be_called(
 
 
 async def test_several_vaults_are_distinguished_by_name(tmp_path: Path) -> None:
-    one, two = (
+    first, second = (
         make_small_vault(tmp_path, {"A.md": "first"}, "One"),
         make_small_vault(tmp_path, {"A.md": "2nd"}, "Two"),
     )
-    async with vault_wire(tmp_path, one, two) as wire:
+    async with vault_wire(tmp_path, first, second) as wire:
         for tool in (await wire.result("tools/list"))["tools"]:
             assert tool["inputSchema"]["properties"]["vault"]["enum"] == ["One", "Two"], tool["name"]
         assert "first" in await wire.text("read_note", name="A", vault="One")

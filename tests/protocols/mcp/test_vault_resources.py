@@ -82,11 +82,11 @@ def test_a_large_vault_comes_in_pages_without_gaps(tmp_path: Path) -> None:
 
 
 def test_several_vaults_are_listed_together_and_a_missing_one_is_left_out(tmp_path: Path) -> None:
-    one, two = (
+    first, second = (
         make_small_vault(tmp_path, {"A.md": "1"}, "One"),
         make_small_vault(tmp_path, {"A.md": "2"}, "One more"),
     )
-    engines = open_engines(tmp_path, one, two, tmp_path / "missing")
+    engines = open_engines(tmp_path, first, second, tmp_path / "missing")
     assert [info.uri for info in list_everything(engines)] == [
         "obsidian://vault/One%20more/A.md",
         "obsidian://vault/One/A.md",
