@@ -224,3 +224,18 @@ async def test_a_tool_that_the_server_does_not_have_is_unknown(vault: Path) -> N
         await wait_for_tools(bridge)
         answer = await bridge.ask("tools/call", {"name": "no_such_tool", "arguments": {}})
         assert answer["error"]["message"].startswith("Unknown tool")
+
+
+async def test_what_the_server_says_about_its_tools_reaches_the_client(vault: Path) -> None:
+    """A client asks its user before a tool that may destroy something, which is what it assumes otherwise."""
+    async with (
+        serving(vault) as (port, _),
+        Process([*COMMAND, "bridge", f"--url=http://127.0.0.1:{port}"]) as bridge,
+    ):
+        await bridge.initialize("2025-11-25")
+        await wait_for_tools(bridge)
+        listed = (await bridge.ask("tools/list"))["result"]["tools"]
+        hints = {tool["name"]: tool.get("annotations") for tool in listed}
+        assert hints["read_note"]["readOnlyHint"] is True
+        assert hints["write_daily_note"] == {"destructiveHint": False}
+        assert hints["delete_note"] == {"destructiveHint": True}

@@ -205,6 +205,25 @@ async def test_a_list_that_is_long_in_coming_holds_nobody_up() -> None:
         assert "read_note" in await list_tool_names(bridge)
 
 
+async def test_a_call_reaches_a_server_that_was_started_since_the_last_poll() -> None:
+    with held_port() as port:
+        async with bridged("--url", f"http://127.0.0.1:{port}") as bridge:
+            assert await list_tool_names(bridge) == ["bridge_status"]
+            assert "cannot be reached" in await call_text(bridge, "read_note", path="a")
+            async with foreign(port):
+                assert await call_text(bridge, "read_note", path="a") == "# a"
+
+
+async def test_a_call_of_a_server_that_never_answers_says_so_within_its_time() -> None:
+    """Whether the tools were known before or not."""
+    async with (
+        foreign(0, "127.0.0.1", "hold") as server,
+        bridged("--url", f"http://127.0.0.1:{server.port}", "--timeout", "1") as bridge,
+    ):
+        for name in ("bridge_status", "read_note"):
+            assert "did not answer within 1 s" in await call_text(bridge, name)
+
+
 async def test_it_may_listen_on_an_address_of_the_newer_kind() -> None:
     try:
         with socket.socket(socket.AF_INET6) as probe:

@@ -30,6 +30,8 @@ class RemoteTool(msgspec.Struct, frozen=True):
     input_schema: dict[str, Any]
     only_reads: bool = False
     """Whether the server says so; the specification has no such member, but ours sends it."""
+    destroys: bool | None = None
+    """The same for changes that may destroy something."""
 
 
 class RemoteTools(msgspec.Struct, frozen=True):
@@ -81,7 +83,12 @@ class BridgeClient:
         TimedOut, PermissionDenied."""
         headers = {**self._headers, **({"If-None-Match": self._etag} if self._etag and self._known else {})}
         answer = await send_request(
-            self.address, "GET", f"{BASE}/tools", headers=headers, seconds=LIST_SECONDS
+            self.address,
+            "GET",
+            f"{BASE}/tools",
+            headers=headers,
+            # A call may ask for the list first, and should say why it failed before its own time is up.
+            seconds=min(LIST_SECONDS, self.call_seconds),
         )
         if answer.status == 304 and self._known is not None:
             return self._known
@@ -130,7 +137,8 @@ class BridgeClient:
                     tool["name"],
                     description if isinstance(description, str) else "",
                     _complete_schema(tool.get("inputSchema")),
-                    _is_read_only(tool.get("annotations")),
+                    _read_hint(tool, "readOnlyHint") is True,
+                    _read_hint(tool, "destructiveHint"),
                 )
             )
         hash_ = form.get("hash")
@@ -207,8 +215,10 @@ def _complete_schema(schema: Any) -> dict[str, Any]:
     return {**schema, "type": "object"} if isinstance(schema, dict) else {"type": "object"}
 
 
-def _is_read_only(annotations: Any) -> bool:
-    return isinstance(annotations, dict) and annotations.get("readOnlyHint") is True
+def _read_hint(tool: dict[str, Any], name: str) -> bool | None:
+    annotations = tool.get("annotations")
+    hint = annotations.get(name) if isinstance(annotations, dict) else None
+    return hint if isinstance(hint, bool) else None
 
 
 def _is_block(value: Any) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
 from vaultbridge.errors import EngineFailure, NoteNotFound, VaultbridgeError
-from vaultbridge.protocols.bridge_v1.client import BridgeClient, RemoteTools
+from vaultbridge.protocols.bridge_v1.client import BridgeClient, RemoteTool, RemoteTools
 from vaultbridge.protocols.connection import cancel_and_wait
 from vaultbridge.protocols.mcp.provider import Context, EmptyProvider
 from vaultbridge.protocols.mcp.values import (
@@ -82,12 +82,12 @@ class BridgeProvider(EmptyProvider):
         if name == STATUS_TOOL and STATUS_TOOL not in self._names:
             return await self._check_status()
         remote = self._names.get(name)
+        if remote is None and self.is_away:
+            # What was wrong at the last poll may be over: the server has just been started, or replaced by
+            # one with other tools.
+            await self._fetch_now()
+            remote = self._names.get(name)
         if remote is None:
-            if self.is_away:
-                self._poll_now.set()
-                raise _add_hint(
-                    self._problem or EngineFailure(f"{self._client.address} has not answered yet.")
-                )
             raise NoteNotFound(name, what="tool")
         try:
             result = await self._client.call(remote, arguments)
@@ -154,7 +154,7 @@ class BridgeProvider(EmptyProvider):
                 name=name,
                 description=remote[own].description,
                 input_schema=remote[own].input_schema,
-                annotations=_READS if remote[own].only_reads else None,
+                annotations=_make_annotations(remote[own]),
             )
             for name, own in self._names.items()
         )
@@ -174,16 +174,27 @@ class BridgeProvider(EmptyProvider):
         )
 
     async def _check_status(self) -> ToolResult:
-        """Ask now, without waiting for the next poll."""
+        tools = await self._fetch_now()
+        return ToolResult(
+            (TextContent(text=f"{self._client.address} is running and has {len(tools.tools)} tools."),)
+        )
+
+    async def _fetch_now(self) -> RemoteTools:
+        """Ask for the tools without waiting for the next poll, which then follows at once."""
+        self._poll_now.set()
         try:
             tools = await self._client.fetch_tools()
         except VaultbridgeError as error:
             self._set_problem(error)
             raise _add_hint(error) from error
         self._take(tools)
-        return ToolResult(
-            (TextContent(text=f"{self._client.address} is running and has {len(tools.tools)} tools."),)
-        )
+        return tools
+
+
+def _make_annotations(tool: RemoteTool) -> ToolAnnotations | None:
+    if tool.only_reads:
+        return _READS
+    return None if tool.destroys is None else ToolAnnotations(destructive_hint=tool.destroys)
 
 
 class UnlistedTools:
