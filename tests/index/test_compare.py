@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.index.compare import DiskSnapshot, FileRow, StoredFile, compare, scan_path, scan_vault
+from vaultbridge.index.compare import DiskSnapshot, StoredColumns, StoredFile, compare, scan_path, scan_vault
 from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING
 from vaultbridge.vault.file_types import kind_of
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.walk import FileEntry, Unreadable
 
 
-def make_row(path: str, *, id_: int = 1, trusted: int = 1, state: int = INDEXED) -> FileRow:
+def make_row(path: str, *, id_: int = 1, trusted: int = 1, state: int = INDEXED) -> StoredColumns:
     return id_, path, kind_of(path), 10, 1, 5, trusted, state, "h"
 
 

@@ -117,8 +117,8 @@ class EvaluationContext:
         return self.resolve(link.target.split("#", 1)[0], link.source)
 
 
-Arguments = tuple[Value, ...]
-Body = Callable[[EvaluationContext, Value, Arguments], Value]
+ArgumentValues = tuple[Value, ...]
+Body = Callable[[EvaluationContext, Value, ArgumentValues], Value]
 
 ANY_NUMBER: Final = -1
 
@@ -144,7 +144,7 @@ class Method(Struct, frozen=True):
         return ""
 
 
-def number_argument(arguments: Arguments, at: int, name: str) -> float:
+def number_argument(arguments: ArgumentValues, at: int, name: str) -> float:
     value = arguments[at]
     if isinstance(value, Duration):
         return milliseconds(value)
@@ -153,7 +153,7 @@ def number_argument(arguments: Arguments, at: int, name: str) -> float:
     return value
 
 
-def index_argument(arguments: Arguments, at: int, name: str) -> int:
+def index_argument(arguments: ArgumentValues, at: int, name: str) -> int:
     """Return a whole number, truncated as in JavaScript and clamped to a range beyond any list or text."""
     number = number_argument(arguments, at, name)
     if math.isnan(number):
@@ -161,5 +161,5 @@ def index_argument(arguments: Arguments, at: int, name: str) -> int:
     return int(max(-1e9, min(1e9, number)))
 
 
-def text_argument(arguments: Arguments, at: int) -> str:
+def text_argument(arguments: ArgumentValues, at: int) -> str:
     return to_text(arguments[at])

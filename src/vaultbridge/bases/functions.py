@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from vaultbridge.bases.context import (
     ANY_NUMBER,
-    Arguments,
+    ArgumentValues,
     EvaluationContext,
     Method,
     number_argument,
@@ -118,7 +118,7 @@ def find_file(context: EvaluationContext, value: Value, source: str) -> Value:
     return File(row) if row is not None else None
 
 
-def _as_link(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _as_link(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     row = as_row(target)
     return LinkValue(row.path, row.path, arguments[0] if arguments else None)
 
@@ -132,15 +132,15 @@ def _links_to(context: EvaluationContext, row: FileRow, other: Value) -> bool:
     return path in row.links or path in row.embeds
 
 
-def _has_link(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _has_link(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return _links_to(context, as_row(target), arguments[0])
 
 
-def _has_property(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _has_property(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return find_property(as_row(target).properties, text_argument(arguments, 0))[0]
 
 
-def _has_tag(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _has_tag(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     tags = [name_key(tag) for tag in as_row(target).tags]
     for number in range(len(arguments)):
         wanted = name_key(text_argument(arguments, number)).removeprefix("#").rstrip("/")
@@ -149,18 +149,18 @@ def _has_tag(context: EvaluationContext, target: Value, arguments: Arguments) ->
     return False
 
 
-def _in_folder(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _in_folder(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     folder = name_key(text_argument(arguments, 0)).strip("/")
     own = name_key(as_row(target).folder).strip("/")
     return folder == "" or own == folder or own.startswith(f"{folder}/")
 
 
-def _as_file(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _as_file(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     assert isinstance(target, LinkValue)
     return find_file(context, target, target.source)
 
 
-def _link_links_to(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _link_links_to(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     file = _as_file(context, target, ())
     return isinstance(file, File) and _links_to(context, file.row, arguments[0])
 
@@ -180,14 +180,14 @@ def _quote(value: Value) -> str:
     return f'"{to_text(value)[:50]}"'
 
 
-def _escape_html(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _escape_html(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     text = text_argument(arguments, 0)
     for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
         text = text.replace(char, entity)
     return text
 
 
-def _date(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _date(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     match arguments[0]:
         case None | Date() as value:
             return value
@@ -205,7 +205,7 @@ def _date(context: EvaluationContext, target: Value, arguments: Arguments) -> Va
             return date
 
 
-def _duration(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _duration(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     value = arguments[0]
     if value is None or isinstance(value, Duration):
         return value
@@ -219,7 +219,7 @@ def _duration(context: EvaluationContext, target: Value, arguments: Arguments) -
     return duration
 
 
-def _file(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _file(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return find_file(context, arguments[0], _source(target))
 
 
@@ -228,15 +228,15 @@ def _source(target: Value) -> str:
     return target.row.path if isinstance(target, File) else ""
 
 
-def _html(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _html(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return HtmlValue(text_argument(arguments, 0))
 
 
-def _icon(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _icon(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return IconValue(text_argument(arguments, 0))
 
 
-def _image(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _image(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     match arguments[0]:
         case None:
             return None
@@ -248,7 +248,7 @@ def _image(context: EvaluationContext, target: Value, arguments: Arguments) -> V
             return ImageValue(to_text(value))
 
 
-def _link(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _link(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     display = arguments[1] if len(arguments) > 1 else None
     match arguments[0]:
         case None:
@@ -262,28 +262,28 @@ def _link(context: EvaluationContext, target: Value, arguments: Arguments) -> Va
             return LinkValue(made.target, made.source, display or made.display, made.external)
 
 
-def _list(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _list(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     value = arguments[0]
     return value if isinstance(value, tuple) else () if value is None else (value,)
 
 
-def _max(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _max(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return max(number_argument(arguments, n, "max") for n in range(len(arguments)))
 
 
-def _min(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _min(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return min(number_argument(arguments, n, "min") for n in range(len(arguments)))
 
 
-def _now(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _now(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return Date(context.now)
 
 
-def _today(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _today(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return Date(context.now.replace(hour=0, minute=0, second=0, microsecond=0), has_time=False)
 
 
-def _number(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _number(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     match arguments[0]:
         case None:
             return None
@@ -301,7 +301,7 @@ def _number(context: EvaluationContext, target: Value, arguments: Arguments) -> 
             raise FormulaError(f"number(): {_quote(other)} is not a number.")
 
 
-def _random(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _random(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return context.random()
 
 
@@ -324,19 +324,19 @@ GLOBAL: Final = {
 }
 
 
-def _is_truthy(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _is_truthy(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return truthy(target)
 
 
-def _is_type(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _is_type(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return type_name(target) == text_argument(arguments, 0).lower()
 
 
-def _to_string(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _to_string(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return to_text(target)
 
 
-def _is_empty(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _is_empty(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return is_empty(target)
 
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from vaultbridge.bases.context import (
     ANY_NUMBER,
-    Arguments,
+    ArgumentValues,
     EvaluationContext,
     Method,
     index_argument,
@@ -47,21 +47,21 @@ _EXACT_DIGITS: Final = 150
 
 
 def _number_method(function: Callable[[float], float]) -> Method:
-    def call(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    def call(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
         number = number_argument((target,), 0, "A number function")
         return float(function(number)) if math.isfinite(number) else number
 
     return Method(call)
 
 
-def _digits(arguments: Arguments, name: str) -> int:
+def _digits(arguments: ArgumentValues, name: str) -> int:
     digits = index_argument(arguments, 0, name) if arguments else 0
     if not 0 <= digits <= MAX_DIGITS:
         raise FormulaError(f"{name}() takes 0 to {MAX_DIGITS} digits.")
     return digits
 
 
-def _round(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _round(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     number, digits = number_argument((target,), 0, "round"), _digits(arguments, "round")
     if not math.isfinite(number) or abs(number) >= 1e15 or digits > 15:
         return number  # already as round as a double can be
@@ -69,7 +69,7 @@ def _round(context: EvaluationContext, target: Value, arguments: Arguments) -> V
     return math.floor(number * scale + 0.5) / scale
 
 
-def _to_fixed(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _to_fixed(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     number, digits = number_argument((target,), 0, "toFixed"), _digits(arguments, "toFixed")
     if not math.isfinite(number) or abs(number) >= 1e21:
         return format_number(number)
@@ -93,20 +93,20 @@ def _as_date(value: Value) -> Date:
     return value
 
 
-def _date(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _date(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     when = _as_date(target).when.replace(hour=0, minute=0, second=0, microsecond=0)
     return Date(when, has_time=False)
 
 
-def _time(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _time(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return _as_date(target).when.strftime("%H:%M:%S")
 
 
-def _format(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _format(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return check_text(context.format_moment(_as_date(target).when, text_argument(arguments, 0)))
 
 
-def _relative(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _relative(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return describe_relative(_as_date(target), context.now)
 
 
@@ -151,19 +151,19 @@ def _holds(context: EvaluationContext, items: tuple[Value, ...], wanted: Value) 
     return any(are_equal(item, wanted, context) or (tag is not None and item == tag) for item in items)
 
 
-def _contains(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _contains(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return _holds(context, as_list(target), arguments[0])
 
 
-def _contains_all(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _contains_all(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return all(_holds(context, as_list(target), wanted) for wanted in arguments)
 
 
-def _contains_any(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _contains_any(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return any(_holds(context, as_list(target), wanted) for wanted in arguments)
 
 
-def _flat(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _flat(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     flat: list[Value] = []
     waiting = [target]
     while waiting:
@@ -175,7 +175,7 @@ def _flat(context: EvaluationContext, target: Value, arguments: Arguments) -> Va
     return tuple(flat)
 
 
-def _join(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _join(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     separator = text_argument(arguments, 0) if arguments else ","
     parts = [to_text(item) for item in as_list(target)]
     total = sum(map(len, parts)) + len(separator) * max(0, len(parts) - 1)
@@ -183,23 +183,23 @@ def _join(context: EvaluationContext, target: Value, arguments: Arguments) -> Va
     return check_text(separator.join(parts))
 
 
-def _reverse(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _reverse(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return as_list(target)[::-1]
 
 
-def _slice(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _slice(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     start = index_argument(arguments, 0, "slice")
     end = index_argument(arguments, 1, "slice") if len(arguments) > 1 else None
     return as_list(target)[start:end]
 
 
-def _sort(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _sort(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     filled = [item for item in as_list(target) if item is not None]
     absent = len(as_list(target)) - len(filled)
     return (*sorted(filled, key=sort_key), *([None] * absent))
 
 
-def _unique(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _unique(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     seen: dict[object, Value] = {}
     for item in as_list(target):
         seen.setdefault(identity_key(item, context), item)
@@ -217,22 +217,22 @@ def numbers_in(items: tuple[Value, ...]) -> list[float]:
     return numbers
 
 
-def _mean(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _mean(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     numbers = numbers_in(as_list(target))
     return sum(numbers) / len(numbers) if numbers else None
 
 
-def _keys(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _keys(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     assert isinstance(target, dict)
     return tuple(target)
 
 
-def _values(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _values(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     assert isinstance(target, dict)
     return tuple(target.values())
 
 
-def _is_empty(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _is_empty(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return is_empty(target)
 
 
@@ -256,43 +256,43 @@ _WORD_START: Final = re.compile(r"(?:^|(?<=\s))\w")
 _REFERENCE: Final = re.compile(r"\$(\$|&|\d{1,2}|<[^>]*>)")
 
 
-def _text_contains(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _text_contains(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return arguments[0] is not None and text_argument(arguments, 0) in to_text(target)
 
 
-def _text_contains_all(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _text_contains_all(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return all(_text_contains(context, target, (value,)) for value in arguments)
 
 
-def _text_contains_any(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _text_contains_any(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return any(_text_contains(context, target, (value,)) for value in arguments)
 
 
-def _starts_with(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _starts_with(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return to_text(target).startswith(text_argument(arguments, 0))
 
 
-def _ends_with(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _ends_with(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return to_text(target).endswith(text_argument(arguments, 0))
 
 
-def _lower(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _lower(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return to_text(target).lower()
 
 
-def _title(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _title(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return _WORD_START.sub(lambda match: match.group().upper(), to_text(target))
 
 
-def _trim(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _trim(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return to_text(target).strip()
 
 
-def _reverse_text(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _reverse_text(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     return to_text(target)[::-1]
 
 
-def _repeat(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _repeat(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     text, count = to_text(target), index_argument(arguments, 0, "repeat")
     if count < 0:
         raise FormulaError("repeat() needs a count of 0 or more.")
@@ -301,7 +301,7 @@ def _repeat(context: EvaluationContext, target: Value, arguments: Arguments) -> 
     return text * count
 
 
-def _slice_text(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _slice_text(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     start = index_argument(arguments, 0, "slice")
     end = index_argument(arguments, 1, "slice") if len(arguments) > 1 else None
     return to_text(target)[start:end]
@@ -322,7 +322,7 @@ def _find_matches(
         at = match.end if match.end > match.start else match.end + 1
 
 
-def _replace(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _replace(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     text, pattern, new = to_text(target), arguments[0], text_argument(arguments, 1)
     if not isinstance(pattern, CompiledRegex):
         old = to_text(pattern)
@@ -360,7 +360,7 @@ def _expand(template: str, match: RegexMatch, regex: CompiledRegex) -> str:
     return _REFERENCE.sub(group, template)
 
 
-def _split(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _split(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     text, separator = to_text(target), arguments[0]
     most = index_argument(arguments, 1, "split") if len(arguments) > 1 else MAX_LIST_ITEMS
     if isinstance(separator, CompiledRegex):
@@ -386,7 +386,7 @@ def _split_by(context: EvaluationContext, text: str, separator: CompiledRegex) -
     return pieces
 
 
-def _regexp_matches(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _regexp_matches(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     assert isinstance(target, CompiledRegex)
     return context.search(target, text_argument(arguments, 0)) is not None
 

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from vaultbridge.markdown.model import Note
 
 # The descriptions are short because every conversation pays for the schema. `may_be_empty`: "" is a value.
-Content = Annotated[str, Meta(description="Markdown", extra={"may_be_empty": True})]
-Heading = Annotated[str, Meta(description="Heading, or A#B")]
+MarkdownText = Annotated[str, Meta(description="Markdown", extra={"may_be_empty": True})]
+SectionName = Annotated[str, Meta(description="Heading, or A#B")]
 CreateHeading = Annotated[bool, Meta(description="Add if missing")]
-Block = Annotated[str, Meta(description="Block id")]
+BlockName = Annotated[str, Meta(description="Block id")]
 Line = Annotated[int, Meta(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER, description="Line number")]
 PropertyName = Annotated[str, Meta(description="Its name")]
 TemplateName = Annotated[str, Meta(description="Its name")]
-Tag = Annotated[str, Meta(description="With or without #")]
+TagName = Annotated[str, Meta(description="With or without #")]
 NewName = Annotated[str, Meta(description="New name")]
 
 

@@ -22,17 +22,17 @@ from msgspec import Meta, field
 from msgspec.structs import replace
 
 from vaultbridge.engine.operation_base import (
-    Block,
-    Content,
+    BlockName,
     CreateHeading,
-    Heading,
     Line,
+    MarkdownText,
     NamedOperation,
     NewName,
     NoteEdit,
     Operation,
     PropertyName,
-    Tag,
+    SectionName,
+    TagName,
     TemplateName,
 )
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
@@ -50,7 +50,7 @@ class Create(NamedOperation, frozen=True, kw_only=True, tag="create"):
 
     OFFERED = frozenset({"batch", "edit"})
 
-    content: Content = ""
+    content: MarkdownText = ""
     overwrite: Annotated[bool, Meta(description="Overwrite if file exists")] = False
     template: TemplateName = ""
     properties: Annotated[dict[str, Any], Meta(description="Properties by name")] = field(
@@ -76,7 +76,7 @@ class Write(NamedOperation, frozen=True, kw_only=True, tag="write"):
 
     BRIEF = "all content"
 
-    content: Content
+    content: MarkdownText
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
         from vaultbridge.engine.drafting.operate import write_text
@@ -96,10 +96,10 @@ class _Addition(NoteEdit, frozen=True, kw_only=True):
     BRIEF = "content, at heading or block"
     FIRST: ClassVar[bool]
 
-    content: Content
-    heading: Heading = ""
+    content: MarkdownText
+    heading: SectionName = ""
     create: CreateHeading = False
-    block: Block = ""
+    block: BlockName = ""
 
     def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
         from vaultbridge.markdown.edits.text import keep_as_body
@@ -143,9 +143,9 @@ class ReplaceSection(NoteEdit, frozen=True, kw_only=True, tag="replace_section")
 
     BRIEF = "content, at heading or block"
 
-    content: Content
-    heading: Heading = ""
-    block: Block = ""
+    content: MarkdownText
+    heading: SectionName = ""
+    block: BlockName = ""
 
     def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
         from vaultbridge.markdown.edits import sections
@@ -166,7 +166,7 @@ class Insert(NoteEdit, frozen=True, kw_only=True, tag="insert"):
     BRIEF = "content before line"
 
     line: Line
-    content: Content
+    content: MarkdownText
 
     def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
         from vaultbridge.markdown.edits.text import insert_at_line
@@ -229,7 +229,7 @@ class RemoveProperty(NoteEdit, frozen=True, kw_only=True, tag="remove_property")
 class AddTag(NoteEdit, frozen=True, kw_only=True, tag="add_tag"):
     """Add a tag to the note's properties."""
 
-    tag: Tag
+    tag: TagName
 
     def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
         from vaultbridge.markdown.edits.tags import add_tag
@@ -240,7 +240,7 @@ class AddTag(NoteEdit, frozen=True, kw_only=True, tag="add_tag"):
 class RemoveTag(NoteEdit, frozen=True, kw_only=True, tag="remove_tag"):
     """Remove a tag from the note's properties and its text."""
 
-    tag: Tag
+    tag: TagName
 
     def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
         from vaultbridge.markdown.edits.tags import remove_tag
@@ -312,7 +312,7 @@ class RenameTag(Operation, frozen=True, kw_only=True, tag="rename_tag"):
 
     BRIEF = _RENAMED
 
-    tag: Tag
+    tag: TagName
     to: NewName
     note: str = ""
     expected: str = ""
@@ -339,7 +339,7 @@ class _RenameTarget(NamedOperation, frozen=True, kw_only=True):
 class RenameHeading(_RenameTarget, frozen=True, kw_only=True, tag="rename_heading"):
     """Rename a heading, and rewrite the links to it in all notes."""
 
-    heading: Heading
+    heading: SectionName
     to: NewName
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
@@ -352,7 +352,7 @@ class RenameHeading(_RenameTarget, frozen=True, kw_only=True, tag="rename_headin
 class RenameBlock(_RenameTarget, frozen=True, kw_only=True, tag="rename_block"):
     """Rename a block id, and rewrite the links to it in all notes."""
 
-    block: Block
+    block: BlockName
     to: NewName
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
@@ -369,7 +369,7 @@ class InsertTemplate(NoteEdit, frozen=True, kw_only=True, tag="insert_template")
     BRIEF = "template, at heading or line"
 
     template: TemplateName
-    heading: Heading = ""
+    heading: SectionName = ""
     line: Line = 0
 
     def apply(self, draft: Draft, context: OperationContext) -> None:

@@ -42,7 +42,7 @@ class StoredFile(Struct, frozen=True, array_like=True, gc=False):
     hash: str
 
 
-FileRow = tuple[int, str, str, int, int, int, int, int, str]
+StoredColumns = tuple[int, str, str, int, int, int, int, int, str]
 """The columns of a `StoredFile` as SQLite returns them. Nothing has changed in nearly all files, so no object
 is made of their rows."""
 
@@ -110,11 +110,11 @@ def _make_job(id_: int, entry: FileEntry, known_hash: str = "") -> FileJob:
     return FileJob(id_, entry.path, entry.kind, entry.size, entry.placeholder, known_hash)
 
 
-def read_rows(db: sqlite3.Connection) -> Iterator[FileRow]:
+def read_rows(db: sqlite3.Connection) -> Iterator[StoredColumns]:
     return db.execute(f"SELECT {STORED_COLUMNS} FROM files")
 
 
-def read_rows_beneath(db: sqlite3.Connection, path: str) -> Iterator[FileRow]:
+def read_rows_beneath(db: sqlite3.Connection, path: str) -> Iterator[StoredColumns]:
     """Reads the row of a file, or the rows of all files in a folder."""
     return db.execute(
         f"SELECT {STORED_COLUMNS} FROM files WHERE path = ? OR (path > ? AND path < ?)",
@@ -122,7 +122,7 @@ def read_rows_beneath(db: sqlite3.Connection, path: str) -> Iterator[FileRow]:
     )
 
 
-def compare(rows: Iterable[FileRow], snapshot: DiskSnapshot) -> Difference:
+def compare(rows: Iterable[StoredColumns], snapshot: DiskSnapshot) -> Difference:
     """Compares the stored rows with a scan of the same part of the vault. Consumes `snapshot.entries`."""
     difference = Difference()
     entries = snapshot.entries

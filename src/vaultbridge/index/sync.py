@@ -122,7 +122,7 @@ class Synchronizer:
         difference = compare.Difference()
         unreadable: list[Unreadable] = []
         entries: dict[str, FileEntry] = {}
-        rows: dict[str, compare.FileRow] = {}
+        rows: dict[str, compare.StoredColumns] = {}
         with self.index.reading() as db:
             for path in dict.fromkeys(changed):
                 seen = compare.scan_path(self.root, path)

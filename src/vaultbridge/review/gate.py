@@ -46,7 +46,7 @@ DIALOG: Final = "the client's dialog"
 """Where the person decided, when the assistant's own program asked."""
 
 Progress = Callable[[float, float | None, str], None]
-"""Reports how much of how much is done, and what is being done: the same as `tools.base.tool.Progress`."""
+"""Called with the amount done, the total (None if unknown) and a message. It must not block."""
 
 Choice = Literal["accept", "reject", "cancel"]
 

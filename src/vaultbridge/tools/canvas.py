@@ -19,7 +19,7 @@ from vaultbridge.tools.base.answer import (
     describe_outcome,
 )
 from vaultbridge.tools.base.arguments import is_blank, is_given, quote_value
-from vaultbridge.tools.base.schema import Arguments, DryRun, Expected, MaxChars, Start
+from vaultbridge.tools.base.schema import Arguments, DryRun, ExpectedHash, MaxChars, Start
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class EditCanvasArguments(Arguments, frozen=True, kw_only=True):
     color: Annotated[str, Meta(description="1-6 or #hex")] | UnsetType = UNSET
     from_id: Annotated[str, Meta(description="connect: card")] = ""
     to_id: Annotated[str, Meta(description="connect: card")] = ""
-    expected: Expected = ""
+    expected: ExpectedHash = ""
     dry_run: DryRun = False
 
 

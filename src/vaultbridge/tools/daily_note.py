@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
-from vaultbridge.engine.operation_base import CreateHeading, Heading
+from vaultbridge.engine.operation_base import CreateHeading, SectionName
 from vaultbridge.errors import InvalidArgument, NoteNotFound
 from vaultbridge.tools.base.answer import Answer, answer_data, answer_text, describe_outcome
 from vaultbridge.tools.base.schema import Arguments, MaxChars, Start
@@ -29,7 +29,7 @@ class DailyNoteArguments(Arguments, frozen=True, kw_only=True):
     action: Annotated[Literal["read", "path"], Meta(description="Action")] = "read"
     period: PeriodName = "daily"
     date: Day = "today"
-    heading: Heading = ""
+    heading: SectionName = ""
     start: Start = 0
     max_chars: MaxChars = 24_000
 
@@ -37,7 +37,7 @@ class DailyNoteArguments(Arguments, frozen=True, kw_only=True):
 class WriteDailyNoteArguments(Arguments, frozen=True, kw_only=True):
     action: Annotated[Literal["append", "prepend", "create"], Meta(description="Action")] = "append"
     content: Annotated[str, Meta(description="Markdown")] = ""
-    heading: Heading = ""
+    heading: SectionName = ""
     create: CreateHeading = False
     period: PeriodName = "daily"
     date: Day = "today"

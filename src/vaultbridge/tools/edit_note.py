@@ -34,7 +34,7 @@ from vaultbridge.tools.base.arguments import (
     quote_value,
     require_whole_note,
 )
-from vaultbridge.tools.base.schema import Arguments, DryRun, Expected, NoteName
+from vaultbridge.tools.base.schema import Arguments, DryRun, ExpectedHash, NoteName
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 WORDS: Final = {"note": "name", "name": "property"}
@@ -64,7 +64,7 @@ EditNoteArguments = msgspec.defstruct(
         *_EDIT_FIELDS,
         ("name", NoteName, ""),
         ("op", Annotated[Literal[EDIT_OPS], Meta(description="Action")]),
-        ("expected", Expected, ""),
+        ("expected", ExpectedHash, ""),
         ("dry_run", DryRun, False),
     ],
     bases=(Arguments,),
@@ -81,7 +81,7 @@ BatchItem = msgspec.defstruct(
         ("op", Annotated[str, Meta(description="As in edit_note, or create, move, delete")]),
         ("name", Annotated[str, Meta(description="Note")], ""),
         *_FILE_FIELDS,
-        ("expected", Expected, ""),
+        ("expected", ExpectedHash, ""),
     ],
     bases=(Arguments,),
     module=__name__,

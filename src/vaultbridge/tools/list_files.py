@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from vaultbridge.index.files import IndexedFile
     from vaultbridge.vault.paths import VaultPath
 
-FileKind = Literal[
+KindFilter = Literal[
     "any", "note", "canvas", "base", "image", "pdf", "audio", "video", "other", "folder", "untagged", "unused"
 ]
 
@@ -38,7 +38,7 @@ class ListFilesArguments(Arguments, frozen=True, kw_only=True):
 
     folder: Annotated[str, Meta(description="Default: all")] = ""
     pattern: Annotated[str, Meta(description="Glob: *.png, Projects/**/Plan*")] = ""
-    kind: Annotated[FileKind, Meta(description="Only these")] = "any"
+    kind: Annotated[KindFilter, Meta(description="Only these")] = "any"
     depth: Annotated[int, Meta(ge=0, le=LARGEST_INTEGER, description="Folder levels to open; 0: all")] = 0
     sort: Annotated[Literal["path", "modified", "size"], Meta(description="Order")] = "path"
     limit: Limit = 200

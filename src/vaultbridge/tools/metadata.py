@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from vaultbridge.engine.operation_base import PropertyName, Tag
+from vaultbridge.engine.operation_base import PropertyName, TagName
 from vaultbridge.errors import InvalidArgument, NoteNotFound
 from vaultbridge.tools.base.answer import (
     PAGE_CHARS,
@@ -104,7 +104,7 @@ class TagsArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"limit", "max_chars", "name", "sort"})
 
     action: Annotated[Literal["list", "notes"], Meta(description="Action")] = "list"
-    tag: Tag = ""
+    tag: TagName = ""
     name: Annotated[str, Meta(description="Note")] = ""
     sort: Annotated[Literal["name", "count"], Meta(description="Order")] = "name"
     limit: Limit = 200
@@ -180,7 +180,7 @@ class TasksArguments(Arguments, frozen=True, kw_only=True):
     name: Annotated[str, Meta(description="Note, or folder/")] = ""
     status: Annotated[str, Meta(description="open, done, any or the character")] = ""
     text: Annotated[str, Meta(description="Part of it, or [[linked note]]")] = ""
-    tag: Tag = ""
+    tag: TagName = ""
     due_before: Annotated[str, Meta(description="YYYY-MM-DD")] = ""
     due_after: Annotated[str, Meta(description="YYYY-MM-DD")] = ""
     limit: Limit = 100

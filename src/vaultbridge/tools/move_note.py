@@ -14,7 +14,7 @@ from vaultbridge.tools.base.answer import (
     wait_for_index,
 )
 from vaultbridge.tools.base.arguments import require_whole_note
-from vaultbridge.tools.base.schema import Arguments, DryRun, Expected, FileName
+from vaultbridge.tools.base.schema import Arguments, DryRun, ExpectedHash, FileName
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 
@@ -24,7 +24,7 @@ class MoveNoteArguments(Arguments, frozen=True, kw_only=True):
     name: FileName = ""
     query: Annotated[str, Meta(description="Or a search")] = ""
     to: Annotated[str, Meta(description="New name or path, or folder/ to move into")]
-    expected: Expected = ""
+    expected: ExpectedHash = ""
     dry_run: DryRun = False
 
 
@@ -32,7 +32,7 @@ class DeleteNoteArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"dry_run", "expected"})
 
     name: FileName
-    expected: Expected = ""
+    expected: ExpectedHash = ""
     dry_run: DryRun = False
 
 

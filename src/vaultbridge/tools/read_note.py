@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Meta
 from msgspec.structs import replace
 
-from vaultbridge.engine.operation_base import Block, Heading
+from vaultbridge.engine.operation_base import BlockName, SectionName
 from vaultbridge.errors import InvalidArgument, NoteNotFound, VaultbridgeError
 from vaultbridge.tools.base.answer import Answer, answer_text, mark_continuation
 from vaultbridge.tools.base.arguments import is_link, parse_reference
@@ -41,8 +41,8 @@ class ReadNoteArguments(Arguments, frozen=True, kw_only=True):
     name: NoteName = ""
     path: Annotated[str, Meta(description="Same as name")] = ""
     names: Annotated[tuple[str, ...], Meta(max_length=NOTES_AT_ONCE, description="Several notes")] = ()
-    heading: Heading = ""
-    block: Block = ""
+    heading: SectionName = ""
+    block: BlockName = ""
     lines: Annotated[str, Meta(description="10-20, or 10- to the end")] = ""
     outline: Annotated[bool, Meta(description="Headings only, with lines")] = False
     frontmatter: Annotated[bool, Meta(description="With the properties")] = True

@@ -100,7 +100,7 @@ NONE_HIDDEN: Final[frozenset[int]] = frozenset()
 REPLACE_SECONDS: Final = 20.0
 """How long to wait for another process that is replacing the file."""
 
-State = Literal["empty", "building", "ready"]
+IndexState = Literal["empty", "building", "ready"]
 
 log = logging.getLogger(__name__)
 
@@ -110,7 +110,7 @@ class IndexStatus(Struct, frozen=True):
     notes are searchable."""
 
     generation: int
-    state: State
+    state: IndexState
     done: int
     total: int
 

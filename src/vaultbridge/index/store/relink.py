@@ -62,7 +62,7 @@ class Known(Struct, frozen=True):
     hash: str
 
 
-NewTarget = tuple[int, str, str, str | None, str | None]
+RelinkedLink = tuple[int, str, str, str | None, str | None]
 """The position of a link among all links of its note, and its new text, target and candidate keys."""
 
 
@@ -76,7 +76,7 @@ class Relinked(Struct, frozen=True):
     text: str
     note: bytes
     heads: str
-    links: list[NewTarget]
+    links: list[RelinkedLink]
 
     def all_rows(self) -> Rows:
         """Returns the rows of the whole note."""

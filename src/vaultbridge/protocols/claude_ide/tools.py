@@ -82,7 +82,7 @@ class ToolCall(msgspec.Struct):
 
 
 Blocks = tuple[str, ...]
-Tool = Callable[[ToolCall], Awaitable[Blocks]]
+IdeTool = Callable[[ToolCall], Awaitable[Blocks]]
 
 
 async def open_file(call: ToolCall) -> Blocks:
@@ -354,7 +354,7 @@ _OPEN_SCHEMA = _schema(
     makeFrontmost="boolean",
 )
 
-TOOLS: Final[dict[str, tuple[ToolInfo, Tool]]] = {
+TOOLS: Final[dict[str, tuple[ToolInfo, IdeTool]]] = {
     info.name: (info, tool)
     for info, tool in (
         (_tool("openFile", "Open a note in the connected editor.", _OPEN_SCHEMA, _SHOWS), open_file),

@@ -49,7 +49,7 @@ class FilePart(Struct, frozen=True):
     path: str
 
 
-Content: TypeAlias = TextPart | ImagePart | FilePart
+AnswerPart: TypeAlias = TextPart | ImagePart | FilePart
 
 
 class Answer(Struct, frozen=True):
@@ -57,7 +57,7 @@ class Answer(Struct, frozen=True):
     call changed the vault. `figure` returns what the text says as values, for a client that draws it; it is
     called right after the tool, or never."""
 
-    content: tuple[Content, ...]
+    content: tuple[AnswerPart, ...]
     data: dict[str, Any] | None = None
     changed: bool = False
     figure: Callable[[], dict[str, Any]] | None = None

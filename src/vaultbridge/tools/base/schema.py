@@ -36,7 +36,7 @@ class Arguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 NoteName = Annotated[str, Meta(description="Note name or path")]
 FileName = Annotated[str, Meta(description="Note, file or folder/")]
-Expected = Annotated[str, Meta(description="Hash it must have")]
+ExpectedHash = Annotated[str, Meta(description="Hash it must have")]
 DryRun = Annotated[bool, Meta(description="Diff only")]
 Limit = Annotated[int, Meta(ge=1, le=LIMIT, description="Most rows")]
 Offset = Annotated[int, Meta(ge=0, le=LARGEST_INTEGER, description="Rows to skip")]

@@ -22,11 +22,9 @@ if TYPE_CHECKING:
 
     from vaultbridge.engine import Engine
     from vaultbridge.engine.outcome import ChangeGate
+    from vaultbridge.review.gate import Progress
 
 Profile = Literal["core", "full", "read-only"]
-
-Progress = Callable[[float, float | None, str], None]
-"""Called with the amount done, the total (None if unknown) and a message. It must not block."""
 
 
 def no_progress(done: float, total: float | None, message: str) -> None:

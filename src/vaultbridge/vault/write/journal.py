@@ -67,7 +67,7 @@ PRUNE_STRIDE: Final = 10
 HISTORY_LIMIT: Final = 1000
 """The most entries that one query of the history returns."""
 
-State = Literal["pending", "applying", "done", "rolled-back"]
+EntryState = Literal["pending", "applying", "done", "rolled-back"]
 """`pending`: recorded, no file of the vault has changed yet; `applying`: files are being changed."""
 
 log = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ class JournalEntry(Struct, frozen=True):
     position of the last act that a rollback still has to undo, None before a rollback starts."""
 
     id: int
-    state: State
+    state: EntryState
     at: float
     actor: str
     label: str
@@ -185,7 +185,7 @@ class Journal:
         with self._file.changing() as db:
             db.execute("UPDATE transactions SET to_undo = ? WHERE id = ?", (position, number))
 
-    def finish(self, number: int, *, state: State, kept: Iterable[str] = (), at: float) -> None:
+    def finish(self, number: int, *, state: EntryState, kept: Iterable[str] = (), at: float) -> None:
         """Records how a transaction ended. If it undid another one, that one is marked as undone."""
         with self._file.changing() as db:
             db.execute(

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from vaultbridge.protocols.mcp.vault.provider import Loaded
     from vaultbridge.review.gate import Choice, ReviewGate
     from vaultbridge.review.policy import ReviewRules
-    from vaultbridge.tools.base.answer import Answer
-    from vaultbridge.tools.base.answer import Content as AnswerPart
+    from vaultbridge.tools.base.answer import Answer, AnswerPart
     from vaultbridge.tools.base.catalog import PreparedCall
 
 PATTERN: Final = "pattern"
