@@ -28,7 +28,7 @@ from vaultbridge.server.assistants.config_file import (
     write_text,
 )
 from vaultbridge.server.assistants.entry import find_entry_vault, make_entry, parse_entry
-from vaultbridge.server.stdio import StdioOptions, make_plan
+from vaultbridge.server.stdio.serve import StdioOptions, make_plan
 
 BY_NAME = {known.name: known for known in ASSISTANTS}
 

@@ -12,7 +12,7 @@ import pytest
 from support.process import ROOT
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.server.config.model import config_file
-from vaultbridge.server.stdio import StdioOptions, make_plan, make_server, may_be_configured
+from vaultbridge.server.stdio.serve import StdioOptions, make_plan, make_server, may_be_configured
 
 CONFIG = """
 [[vaults]]
@@ -194,10 +194,10 @@ def test_nothing_heavy_is_imported_before_the_first_answer() -> None:
     code = (
         "import sys\n"
         "from vaultbridge.cli.stdio import parse_arguments\n"
-        "from vaultbridge.server import stdio, stdio_live\n"
+        "from vaultbridge.server.stdio import live, serve\n"
         "from vaultbridge.server.logs import start_logging\n"
-        "plan = stdio.make_plan(stdio.StdioOptions(**parse_arguments(['/v/Notes'])), {'HOME': '/nowhere'})\n"
-        "stdio.make_server(plan, {})\n"
+        "plan = serve.make_plan(serve.StdioOptions(**parse_arguments(['/v/Notes'])), {'HOME': '/nowhere'})\n"
+        "serve.make_server(plan, {})\n"
         "print(*sorted(sys.modules))\n"
     )
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}

@@ -11,7 +11,7 @@ from server.test_stdio_live import list_tool_names
 from support.plugins import GOOD, write_package
 from support.vault import VaultProcess, make_small_vault
 from vaultbridge.plugins import registry as plugins
-from vaultbridge.server import stdio
+from vaultbridge.server.stdio import serve as stdio_serve
 
 
 @pytest.fixture
@@ -59,9 +59,9 @@ def test_a_package_that_brings_tools_is_seen_wherever_python_looks_for_packages(
     with zipfile.ZipFile(archive, "w") as opened:
         opened.writestr("module.py", "")
     without = ["", str(archive), str(tmp_path / "missing"), str(other)]
-    assert not stdio.may_have_packages(without)
-    assert stdio.may_have_packages([*without, str(site)])
+    assert not stdio_serve.may_have_packages(without)
+    assert stdio_serve.may_have_packages([*without, str(site)])
     old = tmp_path / "old"
     (old / "moons.egg-info").mkdir(parents=True)
     (old / "moons.egg-info" / "entry_points.txt").write_text(f"[{plugins.ENTRY_POINTS}]\nmoons = x\n")
-    assert stdio.may_have_packages([str(old)])
+    assert stdio_serve.may_have_packages([str(old)])

@@ -56,7 +56,7 @@ def main(argv: list[str]) -> int:
         sys.stdout.write(HELP)
         return 0
     from vaultbridge.errors import InvalidArgument
-    from vaultbridge.server.stdio import StdioOptions, serve
+    from vaultbridge.server.stdio.serve import StdioOptions, serve
 
     try:
         return serve(StdioOptions(**parse_arguments(argv)))

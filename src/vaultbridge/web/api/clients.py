@@ -1,6 +1,6 @@
 """`/clients`: the reports of stdio processes on this machine, whose clients are then listed here too.
 
-`server/stdio_report.py` sends them. A report with `wait` is answered when a person wants the client to be
+`server/stdio/report.py` sends them. A report with `wait` is answered when a person wants the client to be
 disconnected, when the time is up, or when the server stops. A client is gone when its process is.
 """
 

@@ -229,10 +229,12 @@ class VaultProvider:
     # Prompts and suggestions.
 
     async def list_prompts(self, cursor: str) -> Page[PromptInfo]:
+        from vaultbridge.protocols.mcp.vault.prompts import paginate_prompts
+
         loaded = await self._load()
         infos = await self._workers.run(loaded.prompts.list_infos, kind="prompts/list")
         self._changes.watch_prompts(loaded.prompts, infos)
-        return loaded.paginate(infos, cursor)
+        return paginate_prompts(infos, cursor)
 
     async def get_prompt(self, name: str, arguments: dict[str, str], context: Context) -> PromptResult:
         loaded = await self._load()
@@ -407,11 +409,6 @@ class Loaded:
             profile=settings.profile, read_only=settings.read_only, vaults=self.tool_context.vaults
         )
         return tuple(map(make_tool_info, listing))
-
-    def paginate(self, infos: list[PromptInfo], cursor: str) -> Page[PromptInfo]:
-        from vaultbridge.protocols.mcp.vault.prompts import paginate_prompts
-
-        return paginate_prompts(infos, cursor)
 
     def kind_of(self, prompt: str, argument: str) -> str:
         """What to suggest for a prompt's argument. Raises InvalidArgument for an unknown prompt."""

@@ -3,7 +3,7 @@
     watch = StdioWatch(texts, environ)
     serve_stdio(dialect, attach=watch.attach, at_end=…)
 
-Loaded with the first call, or a moment later if there is none, so it imports little. `stdio_report`, which is
+Loaded with the first call, or a moment later if there is none, so it imports little. `report`, which is
 loaded when the first call has been answered, sends what it records to the running server.
 """
 
@@ -28,7 +28,7 @@ from vaultbridge.protocols.mcp.dialect import McpDialect
 if TYPE_CHECKING:
     from vaultbridge.protocols.connection import Connection
     from vaultbridge.protocols.editor.endpoint_file import Endpoint
-    from vaultbridge.server.stdio_report import Reporter
+    from vaultbridge.server.stdio.report import Reporter
 
 REPORT_SECONDS: Final = 0.5
 """How long after the client is attached reporting begins: the first call should be answered before that."""
@@ -63,7 +63,7 @@ class StdioWatch:
         return client
 
     def _start(self) -> Reporter | None:
-        from vaultbridge.server.stdio_report import Reporter
+        from vaultbridge.server.stdio.report import Reporter
 
         if self._reporter is None and self._client is not None:
             self._reporter = Reporter(self._client, self._vaults)

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from vaultbridge.protocols.mcp.failures import ToolErrors
     from vaultbridge.review.policy import Review
     from vaultbridge.server.config.model import Config, LogLevel, VaultConfig
-    from vaultbridge.server.stdio_live import StdioLive
-    from vaultbridge.server.stdio_watch import StdioWatch
+    from vaultbridge.server.stdio.live import StdioLive
+    from vaultbridge.server.stdio.watch import StdioWatch
     from vaultbridge.tools.base.tool import Profile
     from vaultbridge.vault.scope import Scope
 
@@ -191,7 +191,7 @@ def serve(options: StdioOptions, environ: Mapping[str, str] = os.environ) -> int
     watches: list[StdioWatch] = []
 
     def attach(connection: Connection) -> SeenClient:
-        from vaultbridge.server.stdio_watch import StdioWatch
+        from vaultbridge.server.stdio.watch import StdioWatch
 
         watches.append(StdioWatch([vault.text for vault in plan.vaults.values()], environ))
         return watches[0].attach(connection)
@@ -325,7 +325,7 @@ def make_server(
 ) -> McpServer:
     async def make() -> Provider:
         from vaultbridge.protocols.mcp.vault.engines import VaultEngines
-        from vaultbridge.server.stdio_live import StdioLive
+        from vaultbridge.server.stdio.live import StdioLive
 
         live = StdioLive(plan, environ, read=lambda: _load_config(plan.options, environ))
         engines = VaultEngines(_make_openers(plan, environ, live, missing or MissingVaults()))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from vaultbridge.server.config.follow import FollowedConfig
     from vaultbridge.server.config.model import Config
     from vaultbridge.server.live_tools import LiveTools
-    from vaultbridge.server.stdio import StdioPlan, VaultPlan
+    from vaultbridge.server.stdio.serve import StdioPlan, VaultPlan
     from vaultbridge.tools.base.catalog import Catalog
     from vaultbridge.tools.base.tool import ToolContext
     from vaultbridge.vault.scope import LiveScope

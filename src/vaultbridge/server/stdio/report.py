@@ -35,7 +35,7 @@ from vaultbridge.system import describe_process
 
 if TYPE_CHECKING:
     from vaultbridge.protocols.editor.endpoint_file import Endpoint
-    from vaultbridge.server.stdio_watch import StdioVaults
+    from vaultbridge.server.stdio.watch import StdioVaults
 
 LOOK_SECONDS: Final = 2.0
 """How often a process checks whether a server has started: a person who opens the page waits no longer than
