@@ -125,4 +125,4 @@ def test_walks_use_the_neighbours_of_one_transaction(make_vault: MakeVault) -> N
     with vault.index.reading() as db:
         ways = both_ways(graph.neighbours(db, incoming=False), graph.neighbours(db, incoming=True))
         assert neighbourhood("a.md", ways, depth=2).distances == {"a.md": 0, "b.md": 1, "c.md": 2}
-        assert shortest_path("c.md", "a.md", ways, ways) == LinkPath(("c.md", "b.md", "a.md"))
+        assert shortest_path("c.md", "a.md", ways) == LinkPath(("c.md", "b.md", "a.md"))

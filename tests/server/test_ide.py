@@ -286,7 +286,7 @@ async def test_a_slow_reader_is_dropped_and_the_others_hear_everything(server: S
         {"method": "notifications/initialized"},
         {"method": "ide_connected", "params": {"pid": 1}},
     ):
-        await slow.send(raw_ws.frame(raw_ws.TEXT, json.dumps({"jsonrpc": "2.0", **message}).encode()))
+        await slow.send(raw_ws.make_frame(raw_ws.TEXT, json.dumps({"jsonrpc": "2.0", **message}).encode()))
     async with server.client() as quick, server.editor() as editor:
         status = await server.answer("status")
         assert len(status["clients"]) == 2
