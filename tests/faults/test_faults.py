@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import time
 from collections.abc import Callable
@@ -125,6 +126,34 @@ def test_folders_that_cannot_be_watched_are_compared_and_reported(
         pytest.skip("user namespaces are not allowed here")
     assert result.lost == []
     assert result.done == 12
+
+
+def test_in_a_vault_that_is_mounted_separately_notes_are_deleted_and_moved(tmp_path: Path) -> None:
+    """Two mounts of one device, as in a container: the user's trash seemed to be near enough, and every
+    deletion failed with "Invalid cross-device link"."""
+    vault, inner, elsewhere = tmp_path / "vault", tmp_path / "vault" / "Inner", tmp_path / "elsewhere"
+    inner.mkdir(parents=True)
+    elsewhere.mkdir()
+    (vault / "Note.md").write_text("alpha\n")
+    (elsewhere / "There.md").write_text("[[Note]]\n")
+    with contextlib.ExitStack() as stack:
+        for source, place in ((vault, vault), (elsewhere, inner)):
+            try:
+                subprocess.run(["mount", "--bind", source, place], check=True, capture_output=True)
+            except (OSError, subprocess.CalledProcessError):
+                pytest.skip("a folder can only be mounted by the administrator")
+            stack.callback(subprocess.run, ["umount", "-l", place], check=False)
+        with Assistant(vault, tmp_path / "home") as assistant:
+            done, text = assistant.call("delete_note", name="Note")
+            assert done, text
+            assert (vault / ".trash" / "Note.md").read_text() == "alpha\n"
+            assert assistant.call("undo")[0]
+            assert (vault / "Note.md").read_text() == "alpha\n"
+            for tool, arguments in (("move_note", {"to": "/There"}), ("delete_note", {})):
+                done, text = assistant.call(tool, name="Inner/There", **arguments)
+                assert not done
+                assert "is on another disk or is mounted separately" in text
+        assert (inner / "There.md").read_text() == "[[Note]]\n"
 
 
 def test_a_folder_in_the_journals_place_stops_changes_but_not_reading(tmp_path: Path) -> None:

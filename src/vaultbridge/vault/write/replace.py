@@ -268,5 +268,11 @@ def to_vault_error(error: OSError, path: str) -> VaultbridgeError:
         return InvalidPath(
             f"The name of {path} is too long for this file system.", argument="path", paths=(path,)
         )
+    if error.errno == errno.EXDEV:
+        return EngineFailure(
+            f"{path} could not be moved: the new place is on another disk or is mounted separately.",
+            hint="Nothing was changed. Such files can only be copied and deleted, with another program.",
+            paths=(path,),
+        )
     why = os.strerror(error.errno) if error.errno else type(error).__name__
     return EngineFailure(f"{path} could not be changed: {why}.", hint="Nothing was changed.", paths=(path,))

@@ -54,7 +54,7 @@ class Trash(Struct, frozen=True):
     def choose(
         self, root: Root, place: Path, *, system: bool, now: datetime, taken: Container[Path] = ()
     ) -> TrashFolder:
-        """A free place in a trash on the same device as `place`, so that a rename is enough. `taken` are
+        """A free place in a trash on the same mount as `place`, so that a rename is enough. `taken` are
         places that were chosen but not used yet."""
         local = root.folder / LOCAL_TRASH
         if not system:
@@ -63,7 +63,7 @@ class Trash(Struct, frozen=True):
             return _fall_back(local, place, taken, "the recycle bin of Windows cannot be used")
         home = self._home_trash()
         # What is still a link after following them leads to itself.
-        if not home.is_symlink() and _same_device(home, place):
+        if not home.is_symlink() and _same_mount(home, place):
             if self.platform == "darwin":
                 return TrashFolder(_free(home, place.name, taken))
             return _with_info(home, place, str(place), now, taken)
@@ -156,18 +156,36 @@ def _nearest(folder: Path) -> Path:
     return folder
 
 
-def _same_device(can: Path, place: Path) -> bool:
+def _same_mount(can: Path, place: Path) -> bool:
     nearest = _nearest(can)
-    return nearest.stat().st_dev == _nearest(place.parent).stat().st_dev and os.access(
+    return _find_mount(nearest) == _find_mount(_nearest(place.parent)) and os.access(
         nearest, os.W_OK | os.X_OK
     )
 
 
 def _mount_point(place: Path) -> Path:
     here = place.parent
-    while not os.path.ismount(here) and here != here.parent:
+    mount = _find_mount(here)
+    while here != here.parent and _find_mount(here.parent) == mount:
         here = here.parent
     return here
+
+
+def _find_mount(folder: Path) -> tuple[int, str]:
+    """Identifies what a rename cannot leave: the device and, where the system says it, the mount. Two folders
+    of one device may be mounted separately, as in a container."""
+    device = folder.stat().st_dev
+    try:
+        handle = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+    except (OSError, AttributeError):
+        return device, ""
+    try:
+        about = Path(f"/proc/self/fdinfo/{handle}").read_text("ascii")
+    except OSError:
+        return device, ""
+    finally:
+        os.close(handle)
+    return device, next((line for line in about.splitlines() if line.startswith("mnt_id:")), "")
 
 
 def _is_safe_shared(folder: Path) -> bool:
