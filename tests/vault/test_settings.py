@@ -47,7 +47,6 @@ def test_the_defaults_are_obsidians() -> None:
     settings = VaultSettings()
     assert settings.links == LinkSettings("shortest", use_markdown_links=False)
     assert settings.trash_option == "system"
-    assert settings.always_update_links is False
     assert [settings.periodic_notes(period).format for period in PERIOD_FORMATS] == [
         "YYYY-MM-DD",
         "gggg-[W]ww",

@@ -58,7 +58,6 @@ def test_everything_that_is_set_is_read_and_unknown_keys_are_no_problem(root: Ro
     settings = SettingsReader(root).current()
     assert settings.problems == ()
     assert (settings.links.new_link_format, settings.links.use_markdown_links) == ("relative", True)
-    assert (settings.always_update_links, settings.show_unsupported_files) == (True, True)
     assert (settings.attachment_folder, settings.new_file_location, settings.new_file_folder) == (
         "./files",
         "folder",

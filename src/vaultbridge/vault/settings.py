@@ -119,12 +119,10 @@ class VaultSettings(Struct, frozen=True, kw_only=True):
     use_markdown_links: bool = False
     strict_line_breaks: bool = False
     """Whether a line end within a paragraph is shown as a space."""
-    always_update_links: bool = False
     attachment_folder: str = "/"
     new_file_location: Literal["root", "current", "folder"] = "root"
     new_file_folder: str = ""
     trash_option: TrashOption = "system"
-    show_unsupported_files: bool = False
     periodic: dict[Period, PeriodicNotes] = {}
     template_folder: str = ""
     template_date_format: str = "YYYY-MM-DD"
@@ -289,12 +287,10 @@ class _Reading:
             "new_link_format": self.choice("newLinkFormat", ("shortest", "relative", "absolute")),
             "use_markdown_links": self.switch("useMarkdownLinks"),
             "strict_line_breaks": self.switch("strictLineBreaks"),
-            "always_update_links": self.switch("alwaysUpdateLinks"),
             "attachment_folder": self.value("app", "attachmentFolderPath", str, "/"),
             "new_file_location": self.choice("newFileLocation", ("root", "current", "folder")),
             "new_file_folder": self.value("app", "newFileFolderPath", str, ""),
             "trash_option": self.choice("trashOption", ("system", "local", "none")),
-            "show_unsupported_files": self.switch("showUnsupportedFiles"),
             "periodic": self.periodic(plugins),
             "template_folder": self.value("templates", "folder", str, "").strip("/"),
             "template_date_format": self.value("templates", "dateFormat", str, "") or "YYYY-MM-DD",
