@@ -26,7 +26,7 @@ from vaultbridge.client.errors import (
     UnknownAnswer,
 )
 from vaultbridge.client.http import wire
-from vaultbridge.client.http.wire import SESSION_HEADER, VERSION_HEADER, EventReader, Marked
+from vaultbridge.client.http.wire import EventReader, Marked
 from vaultbridge.client.messages import Message, MessageKind, RequestId, decode, read_answered_id
 from vaultbridge.client.settings import (
     CLOSE_SECONDS,
@@ -39,6 +39,7 @@ from vaultbridge.client.settings import (
 )
 from vaultbridge.client.transport import ALIVE_SECONDS, Callbacks, PendingRequests
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
+from vaultbridge.protocols.mcp.versions import SESSION_HEADER, VERSION_HEADER
 
 if TYPE_CHECKING:
     import aiohttp

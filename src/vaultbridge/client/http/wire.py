@@ -15,19 +15,19 @@ import msgspec
 
 from vaultbridge.client.errors import InvalidMessage
 from vaultbridge.client.messages import Message, shorten
-from vaultbridge.protocols.mcp.versions import VERSION_KEY
-
-VERSION_HEADER: Final = "MCP-Protocol-Version"
-SESSION_HEADER: Final = "Mcp-Session-Id"
+from vaultbridge.protocols.mcp.versions import (
+    HEADER_MARK,
+    METHOD_HEADER,
+    NAME_HEADER,
+    NAME_SOURCES,
+    PARAM_PREFIX,
+    VERSION_HEADER,
+    VERSION_KEY,
+)
 
 HEADER_CHARS: Final = 4096
 """The longest value of a server's own that we send back to it: half of the 8 KiB that most servers accept
 in one header."""
-
-NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-"""Methods whose `Mcp-Name` header repeats a parameter."""
-
-MARK: Final = "x-mcp-header"
 
 MARKABLE: Final = frozenset({"string", "integer", "boolean"})
 """The types of argument that a header can carry."""
@@ -65,10 +65,10 @@ def make_headers(message: Message, marked: Mapping[str, Marked]) -> dict[str, st
     if version is None:
         return {}
     method, params = message["method"], message["params"]
-    headers = {VERSION_HEADER: version, "Mcp-Method": method}
-    name = params.get(NAMED.get(method, ""))
+    headers = {VERSION_HEADER: version, METHOD_HEADER: method}
+    name = params.get(NAME_SOURCES.get(method, ""))
     if isinstance(name, str):
-        headers["Mcp-Name"] = encode_value(name)
+        headers[NAME_HEADER] = encode_value(name)
         if method == "tools/call" and name in marked:
             headers.update(_make_argument_headers(marked[name], params.get("arguments")))
     return headers
@@ -130,12 +130,12 @@ def read_marks(schema: Any) -> Marked:
         part, path = waiting.pop()
         if not isinstance(part, dict):
             continue
-        if MARK in part:
+        if HEADER_MARK in part:
             if not path:
-                raise ValueError(f"{MARK} is not on an argument")
+                raise ValueError(f"{HEADER_MARK} is not on an argument")
             mark = _read_mark(part, ".".join(path))
             if mark.lower() in seen:
-                raise ValueError(f"two arguments share the {MARK} {mark!r}")
+                raise ValueError(f"two arguments share the {HEADER_MARK} {mark!r}")
             seen.add(mark.lower())
             marks[path] = mark
         waiting.extend(_iterate_schemas(part, path))
@@ -143,12 +143,12 @@ def read_marks(schema: Any) -> Marked:
 
 
 def _read_mark(part: dict[str, Any], argument: str) -> str:
-    mark, kind = part[MARK], part.get("type")
+    mark, kind = part[HEADER_MARK], part.get("type")
     kinds = [name for name in kind if name != "null"] if isinstance(kind, list) else [kind]
     if not isinstance(mark, str) or not _TOKEN.fullmatch(mark):
-        raise ValueError(f"the {MARK} of {argument!r} is not the name of a header: {shorten(mark)}")
+        raise ValueError(f"the {HEADER_MARK} of {argument!r} is not the name of a header: {shorten(mark)}")
     if len(kinds) != 1 or not isinstance(kinds[0], str) or kinds[0] not in MARKABLE:
-        raise ValueError(f"{argument!r} has an {MARK}, but is not a string, an integer or a boolean")
+        raise ValueError(f"{argument!r} has an {HEADER_MARK}, but is not a string, an integer or a boolean")
     return mark
 
 
@@ -176,9 +176,9 @@ def _make_argument_headers(marked: Marked, arguments: object) -> dict[str, str]:
         for key in path:
             value = value.get(key) if isinstance(value, dict) else None
         if isinstance(value, bool):
-            headers[f"Mcp-Param-{name}"] = "true" if value else "false"
+            headers[f"{PARAM_PREFIX}{name}"] = "true" if value else "false"
         elif isinstance(value, str | int):
-            headers[f"Mcp-Param-{name}"] = encode_value(str(value))
+            headers[f"{PARAM_PREFIX}{name}"] = encode_value(str(value))
     return headers
 
 

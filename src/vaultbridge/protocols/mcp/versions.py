@@ -32,6 +32,19 @@ LOG_LEVEL_KEY: Final = "io.modelcontextprotocol/logLevel"
 SERVER_INFO_KEY: Final = "io.modelcontextprotocol/serverInfo"
 """The members of `_meta` by which 2026-07-28 carries what was in the handshake before."""
 
+SESSION_HEADER: Final = "Mcp-Session-Id"
+VERSION_HEADER: Final = "MCP-Protocol-Version"
+METHOD_HEADER: Final = "Mcp-Method"
+NAME_HEADER: Final = "Mcp-Name"
+PARAM_PREFIX: Final = "Mcp-Param-"
+"""The headers of Streamable HTTP. 2026-07-28 has no session; its last three repeat parts of the message."""
+
+NAME_SOURCES: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+"""Which parameter `Mcp-Name` repeats, by method."""
+
+HEADER_MARK: Final = "x-mcp-header"
+"""In a tool's schema: the argument that has it is repeated in a `Mcp-Param-` header."""
+
 
 class Version(msgspec.Struct, frozen=True, kw_only=True):
     name: str

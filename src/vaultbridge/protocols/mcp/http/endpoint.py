@@ -32,11 +32,17 @@ from vaultbridge.protocols.http.request import (
 from vaultbridge.protocols.mcp.failures import make_unsupported_version
 from vaultbridge.protocols.mcp.http.legacy import LegacyEndpoint
 from vaultbridge.protocols.mcp.http.reply import make_error_reply, read_message, refuse, refuse_as
-from vaultbridge.protocols.mcp.http.sessions import SESSION_HEADER, HttpSession, Sessions
-from vaultbridge.protocols.mcp.http.stateless import VERSION_HEADER, StatelessEndpoint, is_stateless
+from vaultbridge.protocols.mcp.http.sessions import HttpSession, Sessions
+from vaultbridge.protocols.mcp.http.stateless import StatelessEndpoint, is_stateless
 from vaultbridge.protocols.mcp.http.stream import ActiveRequests, MayStay, nobody_stays
 from vaultbridge.protocols.mcp.server import McpServer
-from vaultbridge.protocols.mcp.versions import HANDSHAKE_VERSIONS, MODERN_VERSIONS, SUPPORTED_NEWEST_FIRST
+from vaultbridge.protocols.mcp.versions import (
+    HANDSHAKE_VERSIONS,
+    MODERN_VERSIONS,
+    SESSION_HEADER,
+    SUPPORTED_NEWEST_FIRST,
+    VERSION_HEADER,
+)
 
 ALLOWED_METHODS: Final = "GET, POST, DELETE, OPTIONS"
 

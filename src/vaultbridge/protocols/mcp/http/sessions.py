@@ -25,9 +25,7 @@ from vaultbridge.protocols.mcp.dialect import McpDialect, mcp_dialect
 from vaultbridge.protocols.mcp.http.reply import ClientDisconnected, Reply, refuse
 from vaultbridge.protocols.mcp.http.stream import MayStay, Stream
 from vaultbridge.protocols.mcp.server import McpServer
-from vaultbridge.protocols.mcp.versions import Phase
-
-SESSION_HEADER: Final = "Mcp-Session-Id"
+from vaultbridge.protocols.mcp.versions import SESSION_HEADER, Phase
 
 MAX_SESSIONS: Final = 256
 """Sessions of one server. A user has a handful of clients; each session costs some kilobytes."""

@@ -38,15 +38,18 @@ from vaultbridge.protocols.mcp.dialect import mcp_dialect
 from vaultbridge.protocols.mcp.http.reply import ClientDisconnected, Reply, make_error_reply, refuse
 from vaultbridge.protocols.mcp.http.stream import MayStay, Stream
 from vaultbridge.protocols.mcp.server import McpServer
-from vaultbridge.protocols.mcp.versions import CLIENT_KEY, MODERN_VERSIONS, VERSION_KEY
+from vaultbridge.protocols.mcp.versions import (
+    CLIENT_KEY,
+    HEADER_MARK,
+    METHOD_HEADER,
+    MODERN_VERSIONS,
+    NAME_HEADER,
+    NAME_SOURCES,
+    PARAM_PREFIX,
+    VERSION_HEADER,
+    VERSION_KEY,
+)
 
-VERSION_HEADER: Final = "MCP-Protocol-Version"
-METHOD_HEADER: Final = "Mcp-Method"
-NAME_HEADER: Final = "Mcp-Name"
-PARAM_PREFIX: Final = "Mcp-Param-"
-
-_NAME_SOURCE: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-_ANNOTATION: Final = "x-mcp-header"
 _MAX_DEPTH: Final = 16
 """How deep annotated properties are searched for. Our schemas are shallow; a hostile one may not be."""
 
@@ -67,7 +70,7 @@ def check_routing(headers: Mapping[str, str], request: Request) -> None:
         raise _make_mismatch(f"{METHOD_HEADER} is missing")
     if method != request.method:
         raise _make_mismatch(f"{METHOD_HEADER} is {method!r}, but the body says {request.method!r}")
-    source = _NAME_SOURCE.get(request.method)
+    source = NAME_SOURCES.get(request.method)
     if source is None:
         return
     name = headers.get(NAME_HEADER)
@@ -101,8 +104,8 @@ def find_annotated(schema: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], st
         if not isinstance(properties, dict) or len(path) >= _MAX_DEPTH:
             continue
         for key, member in properties.items():
-            if isinstance(member, dict) and isinstance(member.get(_ANNOTATION), str):
-                yield (*path, key), member[_ANNOTATION]
+            if isinstance(member, dict) and isinstance(member.get(HEADER_MARK), str):
+                yield (*path, key), member[HEADER_MARK]
             stack.append(((*path, key), member))
 
 
