@@ -9,7 +9,7 @@ import pytest
 
 from support.index import Vault
 from vaultbridge.index.store import schema
-from vaultbridge.index.store.database import Index
+from vaultbridge.index.store.database import Index, write_meta
 from vaultbridge.index.store.file_cache import FileCache
 from vaultbridge.vault.paths import FileFilter, Visible
 
@@ -140,3 +140,22 @@ def test_a_cache_of_a_file_that_was_replaced_is_not_used(make_vault: MakeVault) 
     vault.sync_all()
     with vault.index.reading() as db:
         assert list(cache.paths(db).values()) == ["a.md"]
+
+
+def test_what_was_read_during_a_first_build_is_read_again_after_it(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "", "Zz/a.md": "#one"})
+    visible = Hiding(frozenset())
+    with vault.index.writing() as db:
+        write_meta(db, state="building")
+    with vault.index.reading() as db:
+        building = vault.index.visible_files(db, visible)
+    with vault.index.writing() as db:
+        write_meta(db, state="ready")
+    with vault.index.reading() as db:
+        ready = vault.index.visible_files(db, visible)
+        assert ready is not building
+        assert vault.index.visible_files(db, visible) is ready
+    vault.write({"Zz/a.md": "#two"})
+    vault.sync_paths("Zz/a.md")
+    with vault.index.reading() as db:
+        assert vault.index.visible_files(db, visible).of_hidden is not ready.of_hidden

@@ -25,7 +25,7 @@ from vaultbridge.links.graph import (
     neighbourhood,
     shortest_path,
 )
-from vaultbridge.links.resolve import FileTable, Resolved, resolve_among
+from vaultbridge.links.resolve import FileTable, FilteredTable, Resolved, resolve_among
 from vaultbridge.vault.paths import Root, VaultPath, Visible
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settings import VaultSettings
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import sqlite3
 
     from vaultbridge.index.files import FoundProblem, IndexedFile, IndexedNote, Order
-    from vaultbridge.index.graph import Backlink, LinkGraph, OutgoingLink, UnresolvedTarget
+    from vaultbridge.index.graph import Backlink, LinkGraph, OutgoingLink
     from vaultbridge.index.listing import (
         FileInfo,
         ListPage,
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         TagCount,
         TaskPage,
     )
+    from vaultbridge.index.missing import UnresolvedTarget
     from vaultbridge.index.names import NameLookup
     from vaultbridge.index.query.search import SearchPage, Sort
     from vaultbridge.index.ranking.rank import RankedPage
@@ -111,9 +112,9 @@ class Queries:
         return self.index().table()
 
     def visible_table(self) -> FileTable:
-        """The files that exist for the caller."""
+        """The files that exist for the caller. Shared: copy it before you change it."""
         table, exists = self.table(), self._existence_filter_or_none()
-        return table if exists is None else FileTable(filter(exists, table))
+        return table if exists is None else FilteredTable(table, exists)
 
     def search(
         self,

@@ -10,7 +10,7 @@ that says how it differs, so that the index need not ask about each file again.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from vaultbridge.links.resolve import FileTable, folder_of
 from vaultbridge.vault.file_links import LinkFinder, leads_to_hidden
@@ -22,27 +22,39 @@ if TYPE_CHECKING:
     from vaultbridge.index.store.database import Index
 
 
+JUDGED_FILES: Final = 10_000
+"""For how many files a filter remembers its answer: queries about links ask for the same files again and
+again. They take about 1 MB."""
+
+
 class ExistenceFilter(FileFilter):
     """Says whether a file exists for the caller. `table` has the files of the vault when it was made, and
     `links` are those of them that are links to a hidden one; a later file is looked at when it is asked
     for."""
 
-    __slots__ = ("links", "parts", "root", "table")
+    __slots__ = ("_judged", "links", "parts", "root", "table")
 
     def __init__(self, root: Root, parts: tuple[Scope, ...], table: FileTable, links: frozenset[str]) -> None:
         self.root = root
         self.parts = parts
         self.table = table
         self.links = links
+        self._judged: dict[str, bool] = {}
 
     def shows_name(self, path: str) -> bool:
         return all(part.visible(path) for part in self.parts)
 
     def __call__(self, path: str) -> bool:
+        known = self._judged.get(path)
+        if known is not None:
+            return known
         if not self.shows_name(path):
             return False
         if path in self.table:
-            return path not in self.links
+            shown = path not in self.links
+            if len(self._judged) < JUDGED_FILES:
+                self._judged[path] = shown
+            return shown
         return not leads_to_hidden(self.root, path, self.shows_name)
 
     def list_differing(self, earlier: Visible) -> Collection[str] | None:

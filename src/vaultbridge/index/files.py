@@ -1,22 +1,28 @@
 """Lists what a vault contains, a page at a time: files, folders, problems, duplicate names, conflict copies.
 
-Files that `visible` hides are left out before anything is counted. For a caller who may see everything, the
-stored totals and an SQL index give a page without reading the rest; for others all paths are read.
+Files that `visible` hides are left out before anything is counted. The stored totals and an SQL index give a
+page without reading the rest.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from itertools import islice
 from typing import Any, Final, Literal
 
 from msgspec import Struct
 
 from vaultbridge.index import totals
-from vaultbridge.index.listing import NO_LIMIT, ListPage, has_non_ascii, join_files, read_counts, take_page
+from vaultbridge.index.listing import NO_LIMIT, ListPage, has_non_ascii, join_files, take_page
 from vaultbridge.index.store.database import Index
+from vaultbridge.index.store.file_cache import VisibleFiles
 from vaultbridge.index.store.rows import decode_note
-from vaultbridge.index.totals import FILE, FOLDER, PROBLEM, count_files, count_problems
+from vaultbridge.index.totals import FILE, FOLDER, PROBLEM
+from vaultbridge.index.visible_totals import hidden_ids, hides_most, read_counts, select_page, select_rows
+from vaultbridge.links.resolve import folder_of
 from vaultbridge.markdown.model import Note
 from vaultbridge.vault.cloud import Conflict, detect_conflict
 from vaultbridge.vault.paths import VaultPath, Visible
@@ -77,7 +83,7 @@ class FoundProblem(Struct, frozen=True):
 def count_by_kind(index: Index, *, visible: Visible | None = None) -> dict[str, int]:
     """Counts the files of each kind."""
     with index.reading() as db:
-        counts = read_counts(index, db, (FILE,), count_files, visible)
+        counts = read_counts(index, db, (FILE,), "files", visible)
     return {name: count for (what, _, name), (count, _) in counts.items() if what == FILE}
 
 
@@ -94,7 +100,7 @@ def list_untagged(index: Index) -> set[str]:
 def count_by_folder(index: Index, *, visible: Visible | None = None) -> dict[str, int]:
     """Counts the files in each folder and its subfolders, by path; "" is the vault itself."""
     with index.reading() as db:
-        counts = read_counts(index, db, (FOLDER,), count_files, visible)
+        counts = read_counts(index, db, (FOLDER,), "files", visible)
     return {key: places for (what, key, _), (_, places) in sorted(counts.items()) if what == FOLDER}
 
 
@@ -122,15 +128,52 @@ def list_files(
         conditions.append("path > ?")
         values.append(after)
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    statement = f"SELECT {FILE_COLUMNS} FROM files{where} ORDER BY {_ORDERS[order]}"
+    statement = f"SELECT id, {FILE_COLUMNS} FROM files"
     with index.reading() as db:
-        if visible is None:
-            rows = db.execute(f"{statement} LIMIT ? OFFSET ?", (*values, limit, offset)).fetchall()
-            (total,) = db.execute(f"SELECT count(*) FROM files{where}", values).fetchone()
+        files = None if visible is None else index.visible_files(db, visible)
+        if files is not None and hides_most(files):
+            seen = list(
+                select_rows(
+                    db, f"{statement}{where or ' WHERE true'} AND id IN ({{ids}})", values, files.paths
+                )
+            )
+            seen.sort(key=_SORT_KEYS[order])
+            rows, total = select_page(seen, (), limit=limit, offset=offset), len(seen)
         else:
-            seen = [row for row in db.execute(statement, values) if visible(row[0])]
-            rows, total = take_page(seen, limit=limit, offset=offset), len(seen)
+            hidden = set[int]() if files is None else files.hidden
+            ordered = db.execute(f"{statement}{where} ORDER BY {_ORDERS[order]}", values)
+            rows = select_page(ordered, hidden, limit=limit, offset=offset)
+            (total,) = db.execute(f"SELECT count(*) FROM files{where}", values).fetchone()
+            total -= 0 if files is None else _count_hidden_files(db, files, folder, kind, after)
     return ListPage(tuple(map(file_from_row, rows)), total)
+
+
+_SORT_KEYS: Final[dict[str, Callable[[tuple[Any, ...]], Any]]] = {
+    "path": lambda row: row[1],
+    "modified": lambda row: (-row[4], row[1]),
+    "size": lambda row: (-row[3], row[1]),
+}
+"""As _ORDERS, for rows with the columns of `list_files`."""
+
+
+def _count_hidden_files(
+    db: sqlite3.Connection, files: VisibleFiles, folder: str, kind: str, after: str
+) -> int:
+    beneath = f"{folder}/" if folder else ""
+    return sum(
+        1
+        for path, is_ in _read_hidden_files(db, files)
+        if path.startswith(beneath) and (not kind or is_ == kind) and path > after
+    )
+
+
+def _read_hidden_files(db: sqlite3.Connection, files: VisibleFiles) -> list[tuple[str, str]]:
+    """Returns path and kind of each hidden file."""
+    known: list[tuple[str, str]] | None = files.of_hidden.get("paths and kinds")
+    if known is None:
+        known = list(select_rows(db, "SELECT path, kind FROM files WHERE id IN ({ids})", (), files.hidden))
+        files.of_hidden["paths and kinds"] = known
+    return known
 
 
 def find_files(
@@ -168,7 +211,7 @@ def list_shallow_paths(index: Index, folder: str, depth: int, *, visible: Visibl
 def count_problems_by_code(index: Index, *, visible: Visible | None = None) -> dict[str, int]:
     """Counts the problems of each code."""
     with index.reading() as db:
-        counts = read_counts(index, db, (PROBLEM,), count_problems, visible)
+        counts = read_counts(index, db, (PROBLEM,), "problems", visible)
     return {key: count for (_, key, _), (count, _) in counts.items()}
 
 
@@ -177,17 +220,17 @@ def list_problems(
 ) -> ListPage[FoundProblem]:
     """Lists the problems that the parser found, by path, and within a note in the order of its text."""
     with index.reading() as db:
-        counts = read_counts(index, db, (PROBLEM,), count_problems, None)
+        counts = read_counts(index, db, (PROBLEM,), "problems", visible)
         total = sum(count for count, _ in counts.values())
-        statement = (
-            f"SELECT path, code, message, line FROM {join_files('problems', total)} ON files.id = file"
-            " ORDER BY path, seq"
+        rows = select_page(
+            db.execute(
+                f"SELECT file, path, code, message, line FROM {join_files('problems', total)}"
+                " ON files.id = file ORDER BY path, seq"
+            ),
+            hidden_ids(index, db, visible),
+            limit=limit,
+            offset=offset,
         )
-        if visible is None:
-            rows = db.execute(f"{statement} LIMIT ? OFFSET ?", (limit, offset)).fetchall()
-        else:
-            seen = [row for row in db.execute(statement) if visible(row[0])]
-            rows, total = take_page(seen, limit=limit, offset=offset), len(seen)
     return ListPage(tuple(FoundProblem(VaultPath(path), *about) for path, *about in rows), total)
 
 
@@ -196,21 +239,35 @@ def find_duplicates(
 ) -> ListPage[tuple[VaultPath, ...]]:
     """Returns groups of notes that share a name, so that a bare link to it is ambiguous; each sorted."""
     with index.reading() as db:
-        if visible is None and totals.are_current(db):
-            marked = totals.list_marked(db, totals.DUPLICATE, limit, offset)
-            groups = [_list_named(db, key) for key, _ in marked]
-            return ListPage(tuple(groups), totals.count_marked(db, totals.DUPLICATE))
-        named: dict[str, list[VaultPath]] = {}
+        if totals.are_current(db):
+            hidden = hidden_ids(index, db, visible)
+            single = _find_single_names(db, hidden)
+            marked = db.execute("SELECT name FROM marks WHERE what = ? ORDER BY name", (totals.DUPLICATE,))
+            named = (key for (key,) in marked if key not in single)
+            page = list(islice(named, offset, None if limit < 0 else offset + limit))
+            groups = [_list_named(db, key, hidden) for key in page]
+            return ListPage(tuple(groups), totals.count_marked(db, totals.DUPLICATE) - len(single))
+        grouped: dict[str, list[VaultPath]] = {}
         for key, path in db.execute("SELECT key, path FROM files WHERE kind = 'note' ORDER BY key, path"):
             if visible is None or visible(path):
-                named.setdefault(key, []).append(VaultPath(path))
-    found = [tuple(group) for group in named.values() if len(group) > 1]
+                grouped.setdefault(key, []).append(VaultPath(path))
+    found = [tuple(group) for group in grouped.values() if len(group) > 1]
     return ListPage(tuple(take_page(found, limit=limit, offset=offset)), len(found))
 
 
-def _list_named(db: Any, key: str) -> tuple[VaultPath, ...]:
-    rows = db.execute("SELECT path FROM files WHERE key = ? AND +kind = 'note' ORDER BY path", (key,))
-    return tuple(VaultPath(path) for (path,) in rows)
+def _find_single_names(db: sqlite3.Connection, hidden: Collection[int]) -> set[str]:
+    """Returns the names that several notes have, but not several that are visible."""
+    statement = (
+        "SELECT DISTINCT files.key FROM files CROSS JOIN marks ON marks.what = ? AND name = files.key"
+        " WHERE files.id IN ({ids})"
+    )
+    shared = {key for (key,) in select_rows(db, statement, (totals.DUPLICATE,), hidden)}
+    return {key for key in shared if len(_list_named(db, key, hidden)) < 2}
+
+
+def _list_named(db: sqlite3.Connection, key: str, hidden: Collection[int]) -> tuple[VaultPath, ...]:
+    rows = db.execute("SELECT id, path FROM files WHERE key = ? AND +kind = 'note' ORDER BY path", (key,))
+    return tuple(VaultPath(path) for id_, path in rows if id_ not in hidden)
 
 
 def find_conflicts(
@@ -218,12 +275,39 @@ def find_conflicts(
 ) -> ListPage[tuple[VaultPath, Conflict]]:
     """Returns the conflict copies that a cloud service made, by path."""
     with index.reading() as db:
-        if visible is None and totals.are_current(db):
+        if not totals.are_current(db):
+            paths = index.paths(db) if visible is None else index.visible_files(db, visible).paths
+            beside = frozenset(paths.values())
+            found = _detect_conflicts(sorted(beside), beside)
+        elif visible is None:
             marked = totals.list_marked(db, totals.CONFLICT, limit, offset)
             rows = tuple((VaultPath(path), totals.decode_conflict(about)) for path, about in marked)
             return ListPage(rows, totals.count_marked(db, totals.CONFLICT))
-        paths = [path for path in sorted(index.paths(db).values()) if visible is None or visible(path)]
-    beside = frozenset(paths)
-    checked = ((VaultPath(path), detect_conflict(VaultPath(path), beside)) for path in paths)
-    found = [(path, conflict) for path, conflict in checked if conflict is not None]
+        else:
+            found = _find_visible_conflicts(index, db, visible)
     return ListPage(tuple(take_page(found, limit=limit, offset=offset)), len(found))
+
+
+def _detect_conflicts(paths: Iterable[str], beside: Container[str]) -> list[tuple[VaultPath, Conflict]]:
+    checked = ((VaultPath(path), detect_conflict(VaultPath(path), beside)) for path in paths)
+    return [(path, conflict) for path, conflict in checked if conflict is not None]
+
+
+def _find_visible_conflicts(
+    index: Index, db: sqlite3.Connection, visible: Visible
+) -> list[tuple[VaultPath, Conflict]]:
+    """Whether a file is a conflict copy depends on the files next to it, so only those next to a hidden one
+    are judged again."""
+    files = index.visible_files(db, visible)
+    hidden = Counter(folder_of(path) for path, _ in _read_hidden_files(db, files))
+    folders = index.folders(db)
+    mixed = {folder for folder, count in hidden.items() if count < folders[folder]}
+    found = [
+        (VaultPath(path), totals.decode_conflict(about))
+        for path, about in totals.list_marked(db, totals.CONFLICT, NO_LIMIT, 0)
+        if folder_of(path) not in mixed and visible(path)
+    ]
+    if mixed:
+        beside = frozenset(path for path in files.paths.values() if folder_of(path) in mixed)
+        found += _detect_conflicts(beside, beside)
+    return sorted(found, key=lambda row: row[0])

@@ -14,19 +14,38 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
+from heapq import merge
+from itertools import islice
 from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from vaultbridge.index import totals
-from vaultbridge.index.listing import FEW_ROWS, NO_LIMIT, ListPage, hidden_ids, join_files, take_page
+from vaultbridge.index.listing import NO_LIMIT, ListPage, take_page
+from vaultbridge.index.missing import MissingTargets, UnresolvedTarget, read_missing, read_visible_missing
 from vaultbridge.index.store.database import Index
+from vaultbridge.index.store.file_cache import VisibleFiles
 from vaultbridge.index.store.rows import AMBIGUOUS, EMBED, decode_link_kind, decode_links
 from vaultbridge.index.store.schema import NAME_ONLY, split_for_sql
-from vaultbridge.index.totals import MISSING, Counts, count_missing
+from vaultbridge.index.totals import MISSING
+from vaultbridge.index.visible_totals import (
+    hidden_ids,
+    hides_most,
+    list_marked,
+    read_marks_of_hidden,
+    select_rows,
+)
 from vaultbridge.links.graph import Neighbours
-from vaultbridge.links.resolve import Resolved, file_name, name_key, resolve_among
+from vaultbridge.links.resolve import (
+    FileTable,
+    FilteredTable,
+    Resolved,
+    candidate_keys,
+    file_name,
+    name_key,
+    resolve,
+)
 from vaultbridge.markdown.model import Link, LinkKind
 from vaultbridge.vault.paths import VaultPath, Visible
 
@@ -58,16 +77,6 @@ class OutgoingLink(Struct, frozen=True):
     ambiguous: bool
 
 
-class UnresolvedTarget(Struct, frozen=True):
-    """A link target without a file, as first written, with the number of links and notes that contain it and
-    some or all of those notes."""
-
-    target: str
-    count: int
-    notes: int
-    sources: tuple[VaultPath, ...]
-
-
 class LinkGraph:
     """Queries about links. Each call is one reading transaction; any thread may call."""
 
@@ -79,6 +88,8 @@ class LinkGraph:
         self._index = index
         self._visible = visible
         self._exists = exists
+        self._table: FileTable | None = None
+        self._namesakes: dict[str, bool] = {}
 
     def backlinks(self, path: VaultPath) -> list[Backlink]:
         """Returns every link to a file, including its own, by source and line."""
@@ -112,9 +123,23 @@ class LinkGraph:
 
     def _resolve(self, target: str, source: str) -> tuple[str | None, bool]:
         """Returns the file that a link leads to as the caller sees it, and whether others match as well."""
-        assert self._exists is not None
-        found = resolve_among(target, source, self._index.table(), self._exists)
+        found = resolve(target, source, self._names())
         return (found.path, bool(found.others)) if isinstance(found, Resolved) else (None, False)
+
+    def _names(self) -> FileTable:
+        """Returns the files that exist for the caller."""
+        assert self._exists is not None
+        if self._table is None:
+            self._table = FilteredTable(self._index.table(), self._exists)
+        return self._table
+
+    def _has_namesake(self, target: str) -> bool:
+        """Whether a file that exists for the caller has a name that a link with this target may mean."""
+        known = self._namesakes.get(target)
+        if known is None:
+            known = any(self._names().paths_named(key) for key in candidate_keys(target))
+            self._namesakes[target] = known
+        return known
 
     def _find_links_to(self, db: sqlite3.Connection, path: str) -> list[tuple[Any, ...]]:
         """Returns (source, seq, line, flags, raw, target, subpath) of each link to a file, as the caller sees
@@ -146,26 +171,45 @@ class LinkGraph:
     ) -> ListPage[UnresolvedTarget]:
         """Returns targets without a file, most frequent first, each with at most `sources` of its notes."""
         with self._index.reading() as db:
-            if self._visible is None and totals.are_current(db):
-                rows = tuple(
-                    _read_target(db, key, count, notes, limit=sources)
-                    for key, count, notes in totals.list_frequent(db, MISSING, "", limit=limit, offset=offset)
-                )
-                return ListPage(rows, totals.read_sum(db, MISSING).rows)
+            if (missing := self._count_missing(db)) is not None:
+                wanted = islice(missing.list_frequent(db), offset, None if limit < 0 else offset + limit)
+                rows = tuple(missing.read(db, *target, limit=sources) for target in wanted)
+                return ListPage(rows, missing.rows)
             found = self._find_unresolved(db)
         page = take_page(found, limit=limit, offset=offset)
         if sources != NO_LIMIT:
             page = [replace(entry, sources=entry.sources[:sources]) for entry in page]
         return ListPage(tuple(page), len(found))
 
+    def _count_missing(self, db: sqlite3.Connection) -> MissingTargets | None:
+        """Returns the unresolved targets by the stored totals, corrected for hidden files; None if every link
+        must be read instead."""
+        if not totals.are_current(db):
+            return None
+        if self._visible is None:
+            return read_missing(db, self._index.paths(db))
+        files = self._index.visible_files(db, self._visible)
+        if hides_most(files):
+            return None
+        at = (MISSING, self._exists)
+        missing: MissingTargets | None = files.answers.get(at)
+        if missing is None:
+            missing = read_visible_missing(db, self._index.paths(db), files, self._leads_elsewhere)
+            files.answers[at] = missing
+        return missing
+
     def _find_unresolved(self, db: sqlite3.Connection) -> list[UnresolvedTarget]:
         """Finds the unresolved targets by reading every link."""
         paths = self._index.paths(db)
         hidden = hidden_ids(self._index, db, self._visible)
-        query = "SELECT source, target, target_id FROM links ORDER BY source, seq"
+        query = "SELECT source, target, target_id FROM links"
+        order = "ORDER BY source, seq"
+        links: Iterable[tuple[Any, ...]] = db.execute(f"{query} {order}")
+        if self._visible is not None and hides_most(files := self._index.visible_files(db, self._visible)):
+            links = select_rows(db, f"{query} WHERE source IN ({{ids}}) {order}", (), files.paths)
         rows = [
             (source, target)
-            for source, target, to in db.execute(query)
+            for source, target, to in links
             if source not in hidden
             and (to is None or (to in hidden and not self._leads_elsewhere(target, paths, source, to)))
         ]
@@ -181,7 +225,7 @@ class LinkGraph:
 
     def _leads_elsewhere(self, target: str, paths: Mapping[int, str], source: int, to: int) -> bool:
         """Whether a link to a file that does not exist for the caller resolves to another that does."""
-        if self._exists is None or self._exists(paths[to]):
+        if self._exists is None or not self._has_namesake(target) or self._exists(paths[to]):
             return False
         found, _ = self._resolve(target, paths[source])
         return found is not None and self._sees(found)
@@ -189,32 +233,27 @@ class LinkGraph:
     def unresolved_count(self) -> tuple[int, int]:
         """Returns how many links lead to no file, and how many different targets they have."""
         with self._index.reading() as db:
-            if self._visible is None and totals.are_current(db):
-                stored = totals.read_sum(db, MISSING)
-                return stored.count, stored.rows
-            if self._exists is not None:
-                found = self._find_unresolved(db)
-                return sum(entry.count for entry in found), len(found)
-            counts = Counts()
-            count_missing(db, counts, hidden=hidden_ids(self._index, db, self._visible))
-        return sum(links for links, _ in counts.values()), len(counts)
+            if (missing := self._count_missing(db)) is not None:
+                return missing.links, missing.rows
+            found = self._find_unresolved(db)
+        return sum(entry.count for entry in found), len(found)
 
     def unresolved_places(self, *, limit: int = NO_LIMIT, offset: int = 0) -> ListPage[tuple[VaultPath, str]]:
         """Returns each note with an unresolved link and its target, most frequent targets first."""
         with self._index.reading() as db:
-            if self._visible is not None or not totals.are_current(db):
+            if (missing := self._count_missing(db)) is None:
                 pairs = [
                     (path, entry.target) for entry in self._find_unresolved(db) for path in entry.sources
                 ]
                 return ListPage(tuple(take_page(pairs, limit=limit, offset=offset)), len(pairs))
-            total = totals.read_sum(db, MISSING).places
+            total = missing.places
             rows: list[tuple[VaultPath, str]] = []
             passed = 0
             wanted = total if limit == NO_LIMIT else limit
-            for key, count, notes in totals.list_frequent(db, MISSING, ""):
+            for key, count, notes in missing.list_frequent(db):
                 if passed + notes > offset:
                     skipped = max(0, offset - passed)
-                    entry = _read_target(db, key, count, notes, limit=wanted - len(rows), offset=skipped)
+                    entry = missing.read(db, key, count, notes, limit=wanted - len(rows), offset=skipped)
                     rows += [(path, entry.target) for path in entry.sources]
                 passed += notes
                 if len(rows) >= wanted:
@@ -226,8 +265,12 @@ class LinkGraph:
     ) -> ListPage[VaultPath]:
         """Returns notes and canvases (and `attachments`) that no other file links to, by path."""
         with self._index.reading() as db:
-            if self._visible is None and not attachments and totals.are_current(db):
-                return _read_marked(db, totals.ORPHAN, limit, offset)
+            if not attachments and totals.are_current(db):
+                if self._visible is None:
+                    return _read_marked(db, totals.ORPHAN, limit, offset)
+                files = self._index.visible_files(db, self._visible)
+                if not hides_most(files):
+                    return self._list_visible_orphans(db, files, limit, offset)
             linked = {to for to, _ in self.edges(db)}
             found = self._list_others(db, linked, attachments=attachments)
         return ListPage(tuple(take_page(found, limit=limit, offset=offset)), len(found))
@@ -236,12 +279,36 @@ class LinkGraph:
         """Returns notes and canvases that link to nothing but themselves; an unresolved link counts as
         one."""
         with self._index.reading() as db:
-            if self._visible is None and totals.are_current(db):
-                return _read_marked(db, totals.DEAD_END, limit, offset)
+            if totals.are_current(db):
+                if self._visible is None:
+                    return _read_marked(db, totals.DEAD_END, limit, offset)
+                files = self._index.visible_files(db, self._visible)
+                marked, total = list_marked(db, totals.DEAD_END, files, limit, offset)
+                return ListPage(tuple(VaultPath(path) for path, _ in marked), total)
             rows = db.execute("SELECT DISTINCT source FROM links WHERE target_id IS NOT source")
             linking = {source for (source,) in rows}
             found = self._list_others(db, linking, attachments=False)
         return ListPage(tuple(take_page(found, limit=limit, offset=offset)), len(found))
+
+    def _list_visible_orphans(
+        self, db: sqlite3.Connection, files: VisibleFiles, limit: int, offset: int
+    ) -> ListPage[VaultPath]:
+        """The stored marks are of notes that no file links to. To these come notes that only hidden files
+        link to; and a link to a hidden file may lead to one of them instead."""
+        at = (totals.ORPHAN, self._exists)
+        if at not in files.answers:
+            paths = self._index.paths(db)
+            around = {paths[to] for to, _ in self._edges_around_hidden(db, paths, files)}
+            marked = {path for path in around if _is_marked(db, totals.ORPHAN, path)}
+            hidden = {*read_marks_of_hidden(db, totals.ORPHAN, files)}
+            linked = (path for path in _find_linked_by_hidden(db, files) if path not in around)
+            files.answers[at] = (marked | hidden, sorted(linked))
+        left_out, more = files.answers[at]
+        rows = db.execute("SELECT name FROM marks WHERE what = ? ORDER BY name", (totals.ORPHAN,))
+        seen = merge((path for (path,) in rows if path not in left_out), more)
+        page = islice(seen, offset, None if limit < 0 else offset + limit)
+        total = totals.count_marked(db, totals.ORPHAN) - len(left_out) + len(more)
+        return ListPage(tuple(map(VaultPath, page)), total)
 
     def neighbours(self, db: sqlite3.Connection, *, incoming: bool) -> Neighbours:
         """Returns a function for `links.graph`: what a file links to, or what links to it, within one
@@ -280,24 +347,24 @@ class LinkGraph:
         )
         if self._visible is None:
             return rows
-        paths = self._index.paths(db)
-        seen = {id_ for id_, path in paths.items() if self._visible(path)}
-        edges = [(to, source) for to, source in rows if source in seen]
-        return edges if self._exists is None else [*edges, *self._edges_around_hidden(db, paths, seen)]
+        paths, files = self._index.paths(db), self._index.visible_files(db, self._visible)
+        edges = [(to, source) for to, source in rows if source not in files.hidden]
+        return [*edges, *self._edges_around_hidden(db, paths, files)]
 
     def _edges_around_hidden(
-        self, db: sqlite3.Connection, paths: Mapping[int, str], seen: set[int]
+        self, db: sqlite3.Connection, paths: Mapping[int, str], files: VisibleFiles
     ) -> Iterator[tuple[int, int]]:
         """Yields the edges of links to files that do not exist for the caller, resolved among those that
         do."""
-        assert self._exists is not None
-        hidden = {id_ for id_, path in paths.items() if not self._exists(path)}
-        ids = {path: id_ for id_, path in paths.items()}
-        for target, source, to in db.execute("SELECT target, source, target_id FROM links"):
-            if to in hidden and source in seen:
-                found, _ = self._resolve(target, paths[source])
-                if found is not None and ids[found] != source:
-                    yield ids[found], source
+        if self._exists is None:
+            return
+        for source, links in files.links_to_hidden(db).items():
+            for _, target, to in links:
+                if self._has_namesake(target) and not self._exists(paths[to]):
+                    found, _ = self._resolve(target, paths[source])
+                    row = db.execute("SELECT id FROM files WHERE path = ?", (found,)).fetchone()
+                    if row is not None and row[0] != source:
+                        yield row[0], source
 
     def _list_others(self, db: sqlite3.Connection, ids: set[int], *, attachments: bool) -> list[VaultPath]:
         condition = "kind != 'base'" if attachments else f"state != {NAME_ONLY}"
@@ -310,20 +377,22 @@ def _read_marked(db: sqlite3.Connection, what: str, limit: int, offset: int) -> 
     return ListPage(rows, totals.count_marked(db, what))
 
 
-def _read_target(
-    db: sqlite3.Connection, key: str, count: int, notes: int, *, limit: int, offset: int = 0
-) -> UnresolvedTarget:
-    """Reads a target without a file as it is first written, and some of the notes that contain it."""
-    # Grouping in the order in which the join visits the rows saves sorting them.
-    group = "source" if count < FEW_ROWS else "path"
-    statement = (
-        f"SELECT path, source, min(seq) FROM {join_files('links', count)} ON files.id = source"
-        f" WHERE missing = ? GROUP BY {group} ORDER BY path LIMIT ? OFFSET ?"
-    )
-    rows = db.execute(statement, (key, limit, offset)).fetchall()
-    first = rows[0] if rows and not offset else db.execute(statement, (key, 1, 0)).fetchone()
-    (target,) = db.execute("SELECT target FROM links WHERE source = ? AND seq = ?", first[1:]).fetchone()
-    return UnresolvedTarget(target, count, notes, tuple(VaultPath(path) for path, _, _ in rows))
+def _is_marked(db: sqlite3.Connection, what: str, path: str) -> bool:
+    row = db.execute("SELECT 1 FROM marks WHERE what = ? AND name = ?", (what, path)).fetchone()
+    return row is not None
+
+
+def _find_linked_by_hidden(db: sqlite3.Connection, files: VisibleFiles) -> Iterator[str]:
+    """Yields the visible notes that hidden files link to and no other visible one."""
+    statement = "SELECT DISTINCT target_id FROM links WHERE source IN ({ids}) AND +target_id IS NOT NULL"
+    targets = {to for (to,) in select_rows(db, statement, (), files.hidden)} & files.searchable
+    sources = "SELECT target_id, source FROM links WHERE target_id IN ({ids})"
+    linked = {
+        to
+        for to, source in select_rows(db, sources, (), targets)
+        if source != to and source not in files.hidden
+    }
+    return (files.paths[id_] for id_ in targets - linked)
 
 
 def find_sources_by_name(index: Index, keys: Iterable[str]) -> list[VaultPath]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any, Final, Generic, Literal, TypeVar
 
 import msgspec
@@ -26,8 +26,14 @@ from vaultbridge.index.totals import (
     TAG,
     TASK,
     Counts,
-    count_properties,
-    count_tags,
+)
+from vaultbridge.index.visible_totals import (
+    hidden_ids,
+    hides_most,
+    read_counts,
+    read_property_counts,
+    select_page,
+    select_rows,
 )
 from vaultbridge.links.resolve import name_key
 from vaultbridge.vault.paths import VaultPath, Visible
@@ -118,7 +124,7 @@ class FileInfo(Struct, frozen=True):
 def list_tags(index: Index, *, visible: Visible | None = None) -> list[TagCount]:
     """Returns every tag and parent tag by name, in its most frequent spelling."""
     with index.reading() as db:
-        counts = read_counts(index, db, (TAG,), count_tags, visible)
+        counts = read_counts(index, db, (TAG,), "tags", visible)
     found: dict[str, list[tuple[int, int, str]]] = {}
     for (_, key, name), (notes, places) in counts.items():
         found.setdefault(key, []).append((-notes, places, name))
@@ -147,14 +153,7 @@ def list_notes_with_tag(index: Index, name: str, *, visible: Visible | None = No
 def list_properties(index: Index, *, visible: Visible | None = None) -> list[PropertySummary]:
     """Returns every property in use by name, in its most frequent spelling."""
     with index.reading() as db:
-        if visible is None and totals.are_current(db):
-            counts = totals.read(db, PROPERTY, PROPERTY_TYPE)
-            for key in {key for _, key, _ in counts}:
-                for name, notes, _ in totals.list_frequent(db, PROPERTY_VALUE, key, limit=MAX_VALUES):
-                    counts.add(PROPERTY_VALUE, key, name, notes)
-        else:
-            counts = Counts()
-            count_properties(db, counts, hidden=hidden_ids(index, db, visible))
+        counts = read_property_counts(index, db, visible, MAX_VALUES)
     parts: dict[str, dict[str, dict[str, int]]] = {PROPERTY: {}, PROPERTY_TYPE: {}, PROPERTY_VALUE: {}}
     for (what, key, name), (notes, _) in counts.items():
         parts[what].setdefault(key, {})[name] = notes
@@ -174,17 +173,21 @@ def list_property_values(
 ) -> ListPage[PropertyValue]:
     """Returns the values of one property, by path."""
     key = name_key(name)
-    statement = (
-        "SELECT path, name, type, value FROM properties JOIN files ON files.id = file"
-        " WHERE properties.key = ? ORDER BY path, seq"
-    )
     with index.reading() as db:
-        if visible is None:
-            rows = db.execute(f"{statement} LIMIT ? OFFSET ?", (key, limit, offset)).fetchall()
-            (total,) = db.execute("SELECT count(*) FROM properties WHERE key = ?", (key,)).fetchone()
-        else:
-            seen = [row for row in db.execute(statement, (key,)) if visible(row[0])]
-            rows, total = take_page(seen, limit=limit, offset=offset), len(seen)
+        hidden = hidden_ids(index, db, visible)
+        (total,) = db.execute("SELECT count(*) FROM properties WHERE key = ?", (key,)).fetchone()
+        rows = select_page(
+            db.execute(
+                f"SELECT file, path, name, type, value FROM {join_files('properties', total)}"
+                " ON files.id = file WHERE properties.key = ? ORDER BY path, seq",
+                (key,),
+            ),
+            hidden,
+            limit=limit,
+            offset=offset,
+        )
+        count = "SELECT count(*) FROM properties WHERE key = ? AND file IN ({ids})"
+        total -= sum(rows for (rows,) in select_rows(db, count, (key,), hidden))
     found = (
         PropertyValue(VaultPath(path), written, type_, _decode_json(value))
         for path, written, type_, value in rows
@@ -214,10 +217,14 @@ def list_tasks(
     wanted, wanted_tag = fold_text(text), fold_text(tag.removeprefix("#"))
     conditions, values = _make_conditions(status, path_prefix, due_before, due_after)
     with index.reading() as db:
-        if visible is None and not wanted and not wanted_tag and places is None:
-            everywhere = not path_prefix and not due_before and not due_after and totals.are_current(db)
-            counts = _read_task_counts(db, status) if everywhere else _count_tasks(db, conditions, values)
-            found = _read_task_page(db, conditions, values, counts, limit, offset)
+        files = None if visible is None else index.visible_files(db, visible)
+        if not wanted and not wanted_tag and places is None and (files is None or not hides_most(files)):
+            hidden = set[int]() if files is None else files.hidden
+            if not path_prefix and not due_before and not due_after and totals.are_current(db):
+                counts = _add_task_counts(read_counts(index, db, (TASK,), "tasks", visible), status)
+            else:
+                counts = _count_tasks(db, conditions, values, hidden)
+            found = _read_task_page(db, conditions, values, counts, hidden, limit, offset)
             total = sum(counts)
         else:
             matching = _find_tasks(index, db, conditions, values, wanted, wanted_tag, places, visible)
@@ -297,10 +304,10 @@ def _make_conditions(
     return conditions, values
 
 
-def _read_task_counts(db: sqlite3.Connection, status: str) -> tuple[int, int]:
-    """Returns how many tasks of a status have a due date, and how many have none, from the totals."""
+def _add_task_counts(counts: Counts, status: str) -> tuple[int, int]:
+    """Returns how many tasks of a status have a due date, and how many have none."""
     dated = undated = 0
-    for (_, mark, kind), (count, _) in totals.read(db, TASK).items():
+    for (_, mark, kind), (count, _) in counts.items():
         if (
             status in ("any", mark)
             or (status == "open" and mark == " ")
@@ -310,10 +317,15 @@ def _read_task_counts(db: sqlite3.Connection, status: str) -> tuple[int, int]:
     return dated, undated
 
 
-def _count_tasks(db: sqlite3.Connection, conditions: list[str], values: list[str]) -> tuple[int, int]:
-    """Counts the tasks that meet the conditions: those with a due date, and those without."""
+def _count_tasks(
+    db: sqlite3.Connection, conditions: list[str], values: list[str], hidden: Collection[int]
+) -> tuple[int, int]:
+    """Counts the visible tasks that meet the conditions: those with a due date, and those without."""
     statement = f"SELECT count(due), count(*) FROM {_select_tasks(conditions)}"
     (dated, total) = db.execute(statement, values).fetchone()
+    of_hidden = f"SELECT count(due), count(*) FROM {_select_tasks([*conditions, 'file IN ({ids})'])}"
+    for hidden_dated, hidden_total in select_rows(db, of_hidden, values, hidden):
+        dated, total = dated - hidden_dated, total - hidden_total
     return dated, total - dated
 
 
@@ -322,6 +334,7 @@ def _read_task_page(
     conditions: list[str],
     values: list[str],
     counts: tuple[int, int],
+    hidden: Collection[int],
     limit: int,
     offset: int,
 ) -> list[tuple[Any, ...]]:
@@ -333,19 +346,20 @@ def _read_task_page(
     by_due = more.replace("status", "+status")
     found: list[tuple[Any, ...]] = []
     if offset < dated:
-        found = db.execute(
-            f"SELECT {_TASK} FROM tasks CROSS JOIN files ON files.id = file"
-            f" WHERE due IS NOT NULL{by_due}"
-            " ORDER BY due, path, seq LIMIT ? OFFSET ?",
-            (*values, limit, offset),
-        ).fetchall()
+        rows = db.execute(
+            f"SELECT file, {_TASK} FROM tasks CROSS JOIN files ON files.id = file"
+            f" WHERE due IS NOT NULL{by_due} ORDER BY due, path, seq",
+            values,
+        )
+        found = select_page(rows, hidden, limit=limit, offset=offset)
     left = limit - len(found)
     if left and undated:
-        found += db.execute(
-            f"SELECT {_TASK} FROM {join_files('tasks', undated)} ON files.id = file WHERE due IS NULL{more}"
-            " ORDER BY path, seq LIMIT ? OFFSET ?",
-            (*values, left, max(0, offset - dated)),
-        ).fetchall()
+        rows = db.execute(
+            f"SELECT file, {_TASK} FROM {join_files('tasks', undated)} ON files.id = file"
+            f" WHERE due IS NULL{more} ORDER BY path, seq",
+            values,
+        )
+        found += select_page(rows, hidden, limit=left, offset=max(0, offset - dated))
     return found
 
 
@@ -390,26 +404,6 @@ def list_recent(
 def has_non_ascii(column: str) -> str:
     """Returns an SQL condition: the text has non-ASCII characters, whose case SQLite cannot fold."""
     return f"length({column}) != length(CAST({column} AS BLOB))"
-
-
-def read_counts(
-    index: Index,
-    db: sqlite3.Connection,
-    kinds: tuple[str, ...],
-    counter: Callable[..., None],
-    visible: Visible | None,
-) -> Counts:
-    """Reads the stored counts. For a caller who may not see everything, and during a first build, it counts
-    now instead."""
-    if visible is None and totals.are_current(db):
-        return totals.read(db, *kinds)
-    counts = Counts()
-    counter(db, counts, hidden=hidden_ids(index, db, visible))
-    return counts
-
-
-def hidden_ids(index: Index, db: sqlite3.Connection, visible: Visible | None) -> set[int]:
-    return set() if visible is None else index.visible_files(db, visible).hidden
 
 
 def _take_frequent(counts: dict[str, int], most: int | None) -> dict[str, int]:

@@ -9,8 +9,8 @@ notable files: notes without backlinks or without links, conflict copies, note n
 in the same transaction as the rows they are counted from, and only where the result differs: another
 paragraph in a note writes nothing here.
 
-During a first build nothing is stored; `rebuild` counts everything once at its end. Until then, and for a
-caller who may not see everything, queries count for themselves.
+During a first build nothing is stored; `rebuild` counts everything once at its end. Until then, queries
+count for themselves. For a caller who may not see everything see `visible_totals`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from msgspec import Struct, json
 from msgspec.structs import replace
 
 from vaultbridge.index.query.match import flatten_values
-from vaultbridge.index.store.schema import NAME_ONLY
+from vaultbridge.index.store.schema import NAME_ONLY, split_for_sql
 from vaultbridge.links.resolve import folder_of, name_key
 from vaultbridge.vault.cloud import Conflict, detect_conflict
 from vaultbridge.vault.paths import VaultPath
@@ -79,7 +79,7 @@ class Counts(dict[CountKey, tuple[int, int]]):
 def count_all(db: sqlite3.Connection) -> Counts:
     """Counts the whole vault."""
     counts = Counts()
-    for counter in _COUNTERS.values():
+    for counter in COUNTERS.values():
         counter(db, counts)
     return counts
 
@@ -88,12 +88,16 @@ def count_file(db: sqlite3.Connection, file: int, tables: Iterable[str]) -> Coun
     """Counts what the rows of one file in these tables contribute."""
     counts = Counts()
     for table in tables:
-        _COUNTERS[table](db, counts, only=file)
+        COUNTERS[table](db, counts, only=(file,))
     return counts
 
 
 def count_files(
-    db: sqlite3.Connection, counts: Counts, *, only: int | None = None, hidden: Collection[int] = NONE_HIDDEN
+    db: sqlite3.Connection,
+    counts: Counts,
+    *,
+    only: Collection[int] | None = None,
+    hidden: Collection[int] = NONE_HIDDEN,
 ) -> None:
     kinds: dict[str, int] = {}
     folders: dict[str, int] = {}
@@ -112,7 +116,11 @@ def count_files(
 
 
 def count_tags(
-    db: sqlite3.Connection, counts: Counts, *, only: int | None = None, hidden: Collection[int] = NONE_HIDDEN
+    db: sqlite3.Connection,
+    counts: Counts,
+    *,
+    only: Collection[int] | None = None,
+    hidden: Collection[int] = NONE_HIDDEN,
 ) -> None:
     """Counts a note once for a tag and once for each parent tag, under the spelling that comes first."""
     holders: dict[str, set[int]] = {}
@@ -134,7 +142,11 @@ def count_tags(
 
 
 def count_properties(
-    db: sqlite3.Connection, counts: Counts, *, only: int | None = None, hidden: Collection[int] = NONE_HIDDEN
+    db: sqlite3.Connection,
+    counts: Counts,
+    *,
+    only: Collection[int] | None = None,
+    hidden: Collection[int] = NONE_HIDDEN,
 ) -> None:
     columns = "key, file, name, type, value FROM properties"
     for key, file, name, type_, value in _select_rows(db, columns, "file", only):
@@ -148,7 +160,11 @@ def count_properties(
 
 
 def count_tasks(
-    db: sqlite3.Connection, counts: Counts, *, only: int | None = None, hidden: Collection[int] = NONE_HIDDEN
+    db: sqlite3.Connection,
+    counts: Counts,
+    *,
+    only: Collection[int] | None = None,
+    hidden: Collection[int] = NONE_HIDDEN,
 ) -> None:
     for file, status, dated in _select_rows(db, "file, status, due IS NOT NULL FROM tasks", "file", only):
         if file not in hidden:
@@ -156,7 +172,11 @@ def count_tasks(
 
 
 def count_missing(
-    db: sqlite3.Connection, counts: Counts, *, only: int | None = None, hidden: Collection[int] = NONE_HIDDEN
+    db: sqlite3.Connection,
+    counts: Counts,
+    *,
+    only: Collection[int] | None = None,
+    hidden: Collection[int] = NONE_HIDDEN,
 ) -> None:
     """Counts links to files that do not exist. For the caller, a hidden file does not exist."""
     counted: set[tuple[str, int]] = set()
@@ -166,7 +186,7 @@ def count_missing(
 
 
 def _list_missing_links(
-    db: sqlite3.Connection, only: int | None, hidden: Collection[int]
+    db: sqlite3.Connection, only: Collection[int] | None, hidden: Collection[int]
 ) -> Iterator[tuple[int, str]]:
     if not hidden:
         yield from _select_rows(db, "source, missing FROM links WHERE missing IS NOT NULL", "source", only)
@@ -177,14 +197,18 @@ def _list_missing_links(
 
 
 def count_problems(
-    db: sqlite3.Connection, counts: Counts, *, only: int | None = None, hidden: Collection[int] = NONE_HIDDEN
+    db: sqlite3.Connection,
+    counts: Counts,
+    *,
+    only: Collection[int] | None = None,
+    hidden: Collection[int] = NONE_HIDDEN,
 ) -> None:
     for file, code in _select_rows(db, "file, code FROM problems", "file", only):
         if file not in hidden:
             counts.add(PROBLEM, code, "")
 
 
-_COUNTERS: Final[dict[str, Callable[..., None]]] = {
+COUNTERS: Final[dict[str, Callable[..., None]]] = {
     "files": count_files,
     "tags": count_tags,
     "properties": count_properties,
@@ -193,19 +217,21 @@ _COUNTERS: Final[dict[str, Callable[..., None]]] = {
     "problems": count_problems,
 }
 
-COUNTED_TABLES: Final = frozenset(_COUNTERS)
+COUNTED_TABLES: Final = frozenset(COUNTERS)
 """The tables from which the totals are counted."""
 
 
 def _select_rows(
-    db: sqlite3.Connection, columns: str, owner: str, only: int | None, *, order: str = ""
+    db: sqlite3.Connection, columns: str, owner: str, only: Collection[int] | None, *, order: str = ""
 ) -> Iterator[tuple[Any, ...]]:
-    """Selects `columns` for all files, or for the one whose id is in the column `owner`."""
+    """Selects `columns` for all files, or for those whose id is in the column `owner`."""
     ordered = f" ORDER BY {order}" if order else ""
     if only is None:
-        return db.execute(f"SELECT {columns}{ordered}")
+        yield from db.execute(f"SELECT {columns}{ordered}")
+        return
     joined = "AND" if " WHERE " in columns else "WHERE"
-    return db.execute(f"SELECT {columns} {joined} {owner} = ?{ordered}", (only,))
+    for marks, ids in split_for_sql(only):
+        yield from db.execute(f"SELECT {columns} {joined} {owner} IN ({marks}){ordered}", ids)
 
 
 ORPHAN: Final = "orphan"

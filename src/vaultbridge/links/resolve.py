@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
@@ -127,6 +127,52 @@ class FileTable:
 
     def __len__(self) -> int:
         return self._count
+
+
+class FilteredTable(FileTable):
+    """The files of another table that `accepts` accepts, each judged when its name is first asked for. To
+    change it, copy it."""
+
+    __slots__ = ("_accepts", "_all")
+
+    def __init__(self, table: FileTable, accepts: Callable[[str], bool]) -> None:
+        super().__init__()
+        self._all = table
+        self._accepts = accepts
+        self._named = _Accepted(table._named, accepts)
+
+    def add(self, path: str) -> None:
+        raise TypeError("copy it first")
+
+    remove = add
+
+    def copy(self) -> FileTable:
+        return FileTable(self)
+
+    def __iter__(self) -> Iterator[str]:
+        return filter(self._accepts, self._all)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class _Accepted(dict[str, str | tuple[str, ...]]):
+    """The buckets of a `FilteredTable` that were asked for."""
+
+    __slots__ = ("_accepts", "_all")
+
+    def __init__(self, named: dict[str, str | tuple[str, ...]], accepts: Callable[[str], bool]) -> None:
+        super().__init__()
+        self._all = named
+        self._accepts = accepts
+
+    def get(self, key: str, default: Any = None) -> Any:
+        bucket = super().get(key)
+        if bucket is None:
+            found = self._all.get(key, ())
+            accepted = tuple(filter(self._accepts, (found,) if isinstance(found, str) else found))
+            self[key] = bucket = accepted[0] if len(accepted) == 1 else accepted
+        return bucket or default
 
 
 def candidate_keys(target: str) -> tuple[str, ...]:

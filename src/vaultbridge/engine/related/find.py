@@ -139,12 +139,12 @@ class RelatedSearch:
         self.shown = engine.queries.view_filter()
         self.table: FileTable = engine.queries.visible_table()
         self.paths = index.paths(db)
-        self.ids: dict[str, int] = {path: id_ for id_, path in self.paths.items()}
         self.visible: Collection[int] | None = None
+        self._hidden = 0
         searchable = index.searchable(db)
         if self.shown is not None:
             files = index.visible_files(db, self.shown)
-            self.visible, searchable = files.paths, files.searchable
+            self.visible, searchable, self._hidden = files.paths, files.searchable, len(files.hidden)
         self.count = len(searchable)
         self.around: Neighbours = engine.queries.neighbours(db)
         self._aliases = self._load_aliases()
@@ -156,6 +156,11 @@ class RelatedSearch:
         index = engine.queries.index()
         with index.reading() as db:
             yield cls(engine, index, db)
+
+    def find_id(self, path: str) -> int:
+        """The id of a file, 0 if there is none."""
+        row = self.db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
+        return 0 if row is None else int(row[0])
 
     def _load_aliases(self) -> dict[str, tuple[str, ...]]:
         found: dict[str, tuple[str, ...]] = {}
@@ -217,9 +222,10 @@ class RelatedSearch:
                 self.db,
                 subject.text[start:],
                 subject.title,
-                own=self.ids.get(subject.path, 0),
+                own=self.find_id(subject.path),
                 count=self.count,
                 visible=self.visible,
+                hidden=self._hidden,
             )
             self._shared = (subject, found)
         return self._shared[1]
@@ -272,7 +278,7 @@ class RelatedSearch:
 
     def _mentions_of(self, wanted: str, keys: Collection[str], path: str) -> list[UnlinkedMention]:
         text, blob = self.db.execute(
-            "SELECT text, note FROM texts JOIN notes USING (id) WHERE id = ?", (self.ids[path],)
+            "SELECT text, note FROM texts JOIN notes USING (id) WHERE id = ?", (self.find_id(path),)
         ).fetchone()
         return _find_names(text, decode_note(blob), wanted, keys)
 
@@ -281,7 +287,7 @@ class RelatedSearch:
         if embeddings is None:
             return
         for near in embeddings.rank_by_note(subject.path, limit=CANDIDATES, visible=self.sees):
-            if near.path not in linked and near.path in self.ids and near.score > MEANING_FLOOR:
+            if near.path not in linked and self.find_id(near.path) and near.score > MEANING_FLOOR:
                 evidence = self._add(found, near.path)
                 evidence.meaning = near.score
                 evidence.score += MEANING_WEIGHT * (near.score - MEANING_FLOOR) / (1 - MEANING_FLOOR)

@@ -46,11 +46,19 @@ class SharedWords(Struct, frozen=True):
 
 
 def find_by_words(
-    db: sqlite3.Connection, text: str, title: str, *, own: int, count: int, visible: Collection[int] | None
+    db: sqlite3.Connection,
+    text: str,
+    title: str,
+    *,
+    own: int,
+    count: int,
+    visible: Collection[int] | None,
+    hidden: int = 0,
 ) -> dict[int, SharedWords]:
     """Return the notes that share rare words with a text, by id. `own` is the text's own note, `count` the
-    number of visible notes, `visible` their ids (None: all). 0 as `own`: the text is not a note."""
-    chosen = _choose(db, text, title, own=own, count=count, visible=visible)
+    number of visible notes, `visible` their ids (None: all), `hidden` the number of all other files. 0 as
+    `own`: the text is not a note."""
+    chosen = _choose(db, text, title, own=own, count=count, visible=visible, hidden=hidden)
     whole = sum(weight for _, weight, _ in chosen) or 1.0
     parts: dict[int, list[tuple[float, str]]] = {}
     for word, weight, ids in chosen:
@@ -66,7 +74,14 @@ def find_by_words(
 
 
 def _choose(
-    db: sqlite3.Connection, text: str, title: str, *, own: int, count: int, visible: Collection[int] | None
+    db: sqlite3.Connection,
+    text: str,
+    title: str,
+    *,
+    own: int,
+    count: int,
+    visible: Collection[int] | None,
+    hidden: int,
 ) -> list[tuple[str, float, list[int]]]:
     """The most telling words of the text, each with its weight and the other notes that contain it."""
     times = Counter(_split(text[:TEXT_CHARS]))
@@ -79,6 +94,8 @@ def _choose(
         if len(word) < 2 or word.isdigit() or word in function or word.replace(" ", "") in GRAMS:
             continue
         ids: list[int] | None = None
+        if visible is not None and " " not in word and _count_notes(db, word) > common + 1 + hidden:
+            continue
         # A phrase of characters has no separate count, and that of a word includes hidden notes.
         if visible is not None or " " in word:
             ids = find_notes_with(db, word, own=own, visible=visible, most=common)

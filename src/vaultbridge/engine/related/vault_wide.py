@@ -127,7 +127,7 @@ def look_over_vault(engine: Engine, *, limit: int = 10, offset: int = 0) -> Vaul
 
 def _load_subject(search: RelatedSearch, path: str) -> Subject | None:
     row = search.db.execute(
-        "SELECT text, note FROM texts JOIN notes USING (id) WHERE id = ?", (search.ids.get(path, 0),)
+        "SELECT text, note FROM texts JOIN notes USING (id) WHERE id = ?", (search.find_id(path),)
     ).fetchone()
     if row is None:
         return None
@@ -191,7 +191,7 @@ def _find_alike(search: RelatedSearch, subject: Subject) -> Iterator[Duplicate]:
     if not own:
         return
     for other in search.list_by_shared_words(subject, LEAST_SHARED)[:COMPARED]:
-        row = search.db.execute("SELECT text FROM texts WHERE id = ?", (search.ids[other],)).fetchone()
+        row = search.db.execute("SELECT text FROM texts WHERE id = ?", (search.find_id(other),)).fetchone()
         theirs = _shingles(row[0]) if row is not None else frozenset()
         if theirs:
             share = len(own & theirs) / min(len(own), len(theirs))

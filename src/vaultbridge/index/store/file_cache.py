@@ -19,7 +19,7 @@ from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 
-from vaultbridge.index.store.schema import NAME_ONLY
+from vaultbridge.index.store.schema import NAME_ONLY, split_for_sql
 from vaultbridge.links.resolve import FileTable, folder_of
 from vaultbridge.vault.paths import FileFilter, Visible
 
@@ -48,22 +48,53 @@ class FileSizes(Struct, frozen=True):
     total: int
 
 
+LinksToHidden = dict[int, tuple[tuple[int, str, int], ...]]
+
+_LINKS: Final = "links to hidden"
+_SELECT_LINKS: Final = "SELECT source, seq, target, target_id FROM links"
+
+
 class VisibleFiles(Struct, frozen=True):
     """The paths of the visible files by id, the ids of those whose content is indexed, and the ids of all
-    other files."""
+    other files. Callers may store what they compute: in `of_hidden` from the rows of hidden files, until one
+    of these changes, and in `answers` from any rows, until anything changes. `lazy` has what was read later:
+    see `links_to_hidden`."""
 
     paths: dict[int, str]
     searchable: set[int]
     hidden: set[int]
+    of_hidden: dict[str, Any]
+    lazy: dict[str, LinksToHidden]
+    answers: dict[Any, Any]
+
+    def links_to_hidden(self, db: sqlite3.Connection) -> LinksToHidden:
+        """Returns number, target and target's id of each link from a visible file to a hidden one, by the
+        id of the former. Shared: do not change it."""
+        found = self.lazy.get(_LINKS)
+        if found is None:
+            found = {}
+            for marks, part in split_for_sql(self.hidden):
+                rows = db.execute(f"{_SELECT_LINKS} WHERE target_id IN ({marks})", part)
+                for source, *link in rows:
+                    if source not in self.hidden:
+                        found[source] = (*found.get(source, ()), tuple(link))
+            self.lazy[_LINKS] = found
+        return found
 
 
-class _Part(Struct, frozen=True):
-    """A value, and the state of the index that it belongs to. `position` is the last entry of the log that it
-    includes; None during a first build, which is not logged."""
+class _State(Struct, frozen=True):
+    """A state of the index. `position` is the last entry of the log of changes; None during a first build,
+    which is not logged."""
 
     generation: int
     files_version: int
     position: int | None
+
+
+class _Part(Struct, frozen=True):
+    """A value, and the state of the index that it belongs to."""
+
+    state: _State
     value: Any
 
 
@@ -113,27 +144,28 @@ class FileCache:
 
     def view(self, db: sqlite3.Connection, visible: Visible) -> VisibleFiles:
         """The files that are visible. If only a few files have changed, `visible` is called for those."""
-        generation, files_version = _read_versions(db)
+        state = _read_state(db)
         with self._guard:
             views = self._views
         for view in views:
-            part = view.part
-            if view.visible is visible and _is_current(part, generation, files_version, every_edit=False):
-                return part.value  # type: ignore[no-any-return]
-        position = read_position(db)
+            if view.visible is visible and _is_current(view.part, state, every_edit=False):
+                return view.part.value  # type: ignore[no-any-return]
+        position = state.position
         paths, searchable = self.paths(db), self.searchable(db)
         earlier, value = None, None
         for view in reversed(views):
             differing = _list_differing(visible, view.visible)
-            changes = None if differing is None else self._read_changes(db, view.part.position, position)
+            changes = (
+                None if differing is None else self._read_changes(db, view.part.state.position, position)
+            )
             if differing is not None and changes is not None:
                 judged = {*changes.files, *_find_ids(db, differing)}
-                earlier, value = view, _update_view(view.part.value, judged, visible, paths, searchable)
+                earlier, value = view, _update_view(db, view.part.value, judged, visible, paths, searchable)
                 break
         if value is None:
             hidden = {id_ for id_, path in paths.items() if not visible(path)}
             value = _make_view(hidden, paths, searchable)
-        made = _View(visible, _Part(generation, files_version, position, value))
+        made = _View(visible, _Part(state, value))
         with self._guard:
             others = [view for view in self._views if view is not earlier and view.visible is not visible]
             self._views = [*others[1 - VIEWS :], made]
@@ -173,25 +205,21 @@ class FileCache:
     ) -> _T:
         """Returns a value as of the transaction. `every_edit`: it depends on more than which files there
         are."""
-        generation, files_version = _read_versions(db)
+        state = _read_state(db)
         with self._guard:
             known = self._parts.get(name)
         # Within a writer's transaction the generation does not tell whether a file was added.
-        if (
-            known is not None
-            and keep
-            and _is_current(known, generation, files_version, every_edit=every_edit)
-        ):
+        if known is not None and keep and _is_current(known, state, every_edit=every_edit):
             return known.value  # type: ignore[no-any-return]
-        position = read_position(db)
-        changes = None if known is None else self._read_changes(db, known.position, position, keep=keep)
+        since = None if known is None else known.state.position
+        changes = self._read_changes(db, since, state.position, keep=keep)
         value: _T = load(db) if known is None or changes is None else update(known.value, changes)
         if keep:
             with self._guard:
                 newest = self._parts.get(name)
                 # Another thread, with a later transaction, may have been faster.
-                if newest is None or newest.generation <= generation:
-                    self._parts[name] = _Part(generation, files_version, position, value)
+                if newest is None or newest.state.generation <= state.generation:
+                    self._parts[name] = _Part(state, value)
         return value
 
     def _read_changes(
@@ -216,26 +244,21 @@ class FileCache:
         return changes
 
 
-def read_position(db: sqlite3.Connection) -> int | None:
-    """Returns the last entry of the log of changes; None while an index is built, when nothing is logged."""
-    (position, state) = db.execute(
-        "SELECT (SELECT max(seq) FROM changed), (SELECT value FROM meta WHERE name = 'state')"
-    ).fetchone()
-    return position if state == "ready" else None
-
-
-def _read_versions(db: sqlite3.Connection) -> tuple[int, int]:
-    return db.execute(  # type: ignore[no-any-return]
+def _read_state(db: sqlite3.Connection) -> _State:
+    generation, files_version, state, position = db.execute(
         "SELECT (SELECT value FROM meta WHERE name = 'generation'),"
-        " (SELECT value FROM meta WHERE name = 'files_version')"
+        " (SELECT value FROM meta WHERE name = 'files_version'),"
+        " (SELECT value FROM meta WHERE name = 'state'), (SELECT max(seq) FROM changed)"
     ).fetchone()
+    return _State(generation, files_version, position if state == "ready" else None)
 
 
-def _is_current(part: _Part, generation: int, files_version: int, *, every_edit: bool) -> bool:
-    if part.generation == generation:
+def _is_current(part: _Part, now: _State, *, every_edit: bool) -> bool:
+    if part.state.generation == now.generation:
         return True
     # During a first build each batch of contents is a new generation of the same files.
-    return part.position is None and part.files_version == files_version and not every_edit
+    building = part.state.position is None and now.position is None
+    return building and part.state.files_version == now.files_version and not every_edit
 
 
 def _load_paths(db: sqlite3.Connection) -> dict[int, str]:
@@ -354,16 +377,17 @@ def _find_ids(db: sqlite3.Connection, paths: Iterable[str]) -> Iterable[int]:
 
 def _make_view(hidden: set[int], paths: dict[int, str], searchable: set[int]) -> VisibleFiles:
     if not hidden:
-        return VisibleFiles(paths, searchable, hidden)
+        return VisibleFiles(paths, searchable, hidden, {}, {}, {})
     seen = paths.copy()
     for id_ in hidden:
         del seen[id_]
-    return VisibleFiles(seen, searchable - hidden, hidden)
+    return VisibleFiles(seen, searchable - hidden, hidden, {}, {}, {})
 
 
 def _update_view(
+    db: sqlite3.Connection,
     known: VisibleFiles,
-    judged: Iterable[int],
+    judged: set[int],
     visible: Visible,
     paths: dict[int, str],
     searchable: set[int],
@@ -371,13 +395,11 @@ def _update_view(
     """Judges these files again. Most edits change neither the names nor what is searched."""
     seen = {id_ for id_ in judged if id_ in paths and visible(paths[id_])}
     lost = {id_ for id_ in judged if id_ in paths} - seen
-    gone = set(judged) - seen - lost
+    gone = judged - seen - lost
     hidden = known.hidden
     if not lost <= hidden or not hidden.isdisjoint(seen) or not hidden.isdisjoint(gone):
         hidden = (hidden - seen - gone) | lost
-    if not hidden:
-        return VisibleFiles(paths, searchable, hidden)
-    if not known.hidden:
+    if not hidden or not known.hidden:
         return _make_view(hidden, paths, searchable)
     shown, searched = known.paths, known.searchable
     if any(shown.get(id_) != paths[id_] for id_ in seen) or any(id_ in shown for id_ in (*lost, *gone)):
@@ -388,4 +410,20 @@ def _update_view(
             shown[id_] = paths[id_]
     if searched & seen != searchable & seen or not searched.isdisjoint(lost | gone):
         searched = (searched - lost - gone - seen) | (searchable & seen)
-    return VisibleFiles(shown, searched, hidden)
+    untouched = known.hidden.isdisjoint(judged) and hidden.isdisjoint(judged)
+    lazy: dict[str, LinksToHidden] = {}
+    if untouched and (links := known.lazy.get(_LINKS)) is not None:
+        lazy[_LINKS] = _update_links(db, links, judged, hidden)
+    return VisibleFiles(shown, searched, hidden, known.of_hidden if untouched else {}, lazy, {})
+
+
+def _update_links(
+    db: sqlite3.Connection, links: LinksToHidden, judged: set[int], hidden: set[int]
+) -> LinksToHidden:
+    links = links.copy()
+    for source in judged:
+        links.pop(source, None)
+        rows = db.execute(f"{_SELECT_LINKS} WHERE source = ? AND +target_id IS NOT NULL", (source,))
+        if found := tuple(tuple(link) for _, *link in rows if link[2] in hidden):
+            links[source] = found
+    return links

@@ -19,7 +19,7 @@ from typing import Final, TypeVar
 APPLICATION_ID: Final = 0x56425249
 """Marks the file as ours ("VBRI"): another program's SQLite file in its place is not read."""
 
-SCHEMA_VERSION: Final = 11
+SCHEMA_VERSION: Final = 12
 """Raise it whenever a table, the folding of text, the kind of a file or the parser's output changes: indexes
 are then rebuilt."""
 
@@ -150,13 +150,13 @@ order."""
 CHANGE_TRIGGERS: Final = {
     "file_added": "CREATE TRIGGER file_added AFTER INSERT ON files"
     " BEGIN INSERT INTO changed (file) VALUES (new.id); END",
-    "file_changed": "CREATE TRIGGER file_changed AFTER UPDATE OF path, size, mtime_ns, state ON files"
+    "file_changed": "CREATE TRIGGER file_changed AFTER UPDATE OF path, size, mtime_ns, state, hash ON files"
     " WHEN old.mtime_ns != new.mtime_ns OR old.size != new.size OR old.state != new.state"
-    " OR old.path != new.path BEGIN INSERT INTO changed (file) VALUES (new.id); END",
+    " OR old.hash != new.hash OR old.path != new.path BEGIN INSERT INTO changed (file) VALUES (new.id); END",
     "file_removed": "CREATE TRIGGER file_removed AFTER DELETE ON files"
     " BEGIN INSERT INTO changed (file) VALUES (old.id); END",
 }
-"""Log every change of a file's row in `changed`. Created after a first build too, because nobody needs its
+"""Log every change of a file in `changed`. Created after a first build too, because nobody needs its
 log."""
 
 LOGGED_CHANGES: Final = 4000

@@ -387,6 +387,9 @@ def update_links(
     db.executemany(
         "UPDATE links SET flags = ?, target_id = ?, missing = ? WHERE source = ? AND seq = ?", changed
     )
+    # The trigger logs changes of the files themselves.
+    sources = {(source,) for _, _, _, source, _ in changed}
+    db.executemany("INSERT INTO changed (file) VALUES (?)", sources)
     return len(changed)
 
 
