@@ -257,7 +257,7 @@ class DevTools:
                     if not waiting.done():
                         waiting.set_result(message)
 
-    def coming(self, method: str) -> asyncio.Future[dict[str, Any]]:
+    def expect_event(self, method: str) -> asyncio.Future[dict[str, Any]]:
         """The next event of that name from now on."""
         future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._awaited.setdefault(method, []).append(future)
@@ -283,14 +283,14 @@ class Page:
 
     async def go(self, url: str) -> None:
         """Open an address and wait until it is loaded. Another fragment of the same page loads nothing."""
-        loaded = self._browser.coming("Page.loadEventFired")
+        loaded = self._browser.expect_event("Page.loadEventFired")
         if "loaderId" in await self.ask("Page.navigate", url=url):
             await asyncio.wait_for(loaded, BOUND)
 
     async def reload(self) -> None:
         """As a person who says that they want it when the page asks."""
-        loaded = self._browser.coming("Page.loadEventFired")
-        asked = self._browser.coming("Page.javascriptDialogOpening")
+        loaded = self._browser.expect_event("Page.loadEventFired")
+        asked = self._browser.expect_event("Page.javascriptDialogOpening")
         await self.ask("Page.reload")
         await asyncio.wait((loaded, asked), timeout=BOUND, return_when=asyncio.FIRST_COMPLETED)
         if asked.done():
@@ -397,7 +397,7 @@ class Page:
     ) -> AsyncIterator[asyncio.Future[dict[str, Any]]]:
         """Until the end, requests to such addresses (`*/trace?*`) are kept from the server or, once it has
         `answered`, their answers from the page. Gives the first that is held."""
-        held = self._browser.coming("Fetch.requestPaused")
+        held = self._browser.expect_event("Fetch.requestPaused")
         stage = "Response" if answered else "Request"
         await self.ask("Fetch.enable", patterns=[{"urlPattern": pattern, "requestStage": stage}])
         # The tab learns of it a moment after the browser has answered.
@@ -424,7 +424,7 @@ class Page:
     def forget(self) -> None:
         self._browser.events.clear()
 
-    def requested(self) -> list[str]:
+    def list_requests(self) -> list[str]:
         """Every address that the tab asked for, WebSockets included."""
         found = []
         for event in self._browser.events:

@@ -129,12 +129,12 @@ class Chat:
         shown = await self.run("show", f"obsidian_{tool}", values, theme)
         assert shown["app"]["name"].startswith("vaultbridge-")
         self.can = shown["can"]
-        frame = await self.page.attach(await self._find_frame(shown["address"]))
+        frame = await self.page.attach(await self.find_frame(shown["address"]))
         for domain in ("Runtime", "Log"):
             await frame.ask(f"{domain}.enable")
         return frame, shown["seen"]
 
-    async def _find_frame(self, address: str) -> str:
+    async def find_frame(self, address: str) -> str:
         async with asyncio.timeout(BOUND):
             while True:
                 targets = (await self.page.ask("Target.getTargets"))["targetInfos"]
@@ -158,7 +158,7 @@ class Chat:
         await self.page.until("chat.looking === 0 && chat.heard.calls.length")
         await frame.until("!document.querySelector('button.accept').disabled")
 
-    async def heard(self, what: str) -> Any:
+    async def read_heard(self, what: str) -> Any:
         return await self.page.run(f"chat.heard.{what}")
 
 
@@ -183,8 +183,8 @@ def chats(serving: Serving, chromium: Chromium, host_script: str, tmp_path: Path
             yield chat
             # Nothing that a policy forbids was tried, and nothing failed unnoticed.
             assert page.complaints() == []
-            assert await chat.heard("messages") == []
-            asked = [address.split("/")[2] for address in page.requested() if "//" in address]
+            assert await chat.read_heard("messages") == []
+            asked = [address.split("/")[2] for address in page.list_requests() if "//" in address]
             assert {host.partition(":")[0] for host in asked} <= {"127.0.0.1", "localhost"}
 
     return start
@@ -208,7 +208,7 @@ async def test_what_a_search_found_is_shown_and_can_be_read(chats: Chats) -> Non
         assert "stars" in await frame.text("li:first-child pre")
         await frame.click("li:first-child .small")
         await chat.page.until("chat.heard.links.length")
-        (link,) = await chat.heard("links")
+        (link,) = await chat.read_heard("links")
         assert link.startswith("obsidian://open?vault=Notes&file=")
         assert link == f"obsidian://open?vault=Notes&file={name}.md"
         # The frame is as high as what it shows.
@@ -314,7 +314,7 @@ async def test_a_person_accepts_one_rejects_one_and_edits_one(chats: Chats) -> N
         ):
             found = await chat.run("call", "obsidian_history", {"id": id_})
             assert reason in found["content"][0]["text"]
-        context = [message["content"][0]["text"] for message in await chat.heard("context")]
+        context = [message["content"][0]["text"] for message in await chat.read_heard("context")]
         assert [rejected in context[1], edited in context[2]] == [True, True]
 
         # Undo, where it was decided.
@@ -337,7 +337,7 @@ async def test_a_model_cannot_decide_and_no_script_can_press_the_button(chats: C
         await frame.run("document.querySelector('button.reject').click()")
         await frame.click(".actions .link")
         await frame.until("document.querySelector('.actions input')")
-        assert await chat.heard("calls") == [DECIDE]  # The look at the beginning.
+        assert await chat.read_heard("calls") == [DECIDE]  # The look at the beginning.
         assert (read(vault), read_journal(vault)) == (before, [])
 
 
@@ -398,12 +398,12 @@ async def test_a_program_that_offers_views_nothing_still_shows_their_content(cha
             ("edit_note", {"name": "Hello", "op": "append", "content": "comets"}, "comets"),
         ):
             shown = await chat.run("show", f"obsidian_{tool}", values, "dark", {})
-            frame = await chat.page.attach(await chat._find_frame(shown["address"]))
+            frame = await chat.page.attach(await chat.find_frame(shown["address"]))
             await frame.until(f"document.getElementById('view').innerText.includes({words!r})")
             pressed = "[...document.querySelectorAll('button')].map((button) => button.innerText)"
             assert await frame.run(pressed) == [], tool
             assert await frame.run("document.documentElement.dataset.theme") == "dark"
-        assert await chat.heard("calls") == []
+        assert await chat.read_heard("calls") == []
         assert "Decide on" in await frame.text("#view")
 
 

@@ -50,15 +50,15 @@ async def test_the_token_leaves_the_address_at_once_and_no_request_shows_it(
     await page.reload()
     await page.until(CONNECTED)
     assert await page.text("#vault") == "Garden"
-    assert len(page.requested()) > 5
+    assert len(page.list_requests()) > 5
     origins = (serving.url, serving.url.replace("http", "ws", 1))
-    assert all(url.startswith(origins) and serving.token not in url for url in page.requested())
+    assert all(url.startswith(origins) and serving.token not in url for url in page.list_requests())
 
 
 async def test_without_a_token_it_says_how_to_get_the_link(chromium: Chromium, serving: Serving) -> None:
     async with chromium.page(serving.url + "/") as page:
         assert "vaultbridge page VAULT" in await page.text(".empty:has([role=alert])")
-        assert not any(url.startswith("ws") for url in page.requested())
+        assert not any(url.startswith("ws") for url in page.list_requests())
         # The link pasted into the same tab is enough.
         await page.go(serving.link())
         await page.until(CONNECTED)
@@ -70,7 +70,7 @@ async def test_a_wrong_token_is_reported_and_not_tried_again(chromium: Chromium,
         await page.until("document.getElementById('state').dataset.state === 'refused'")
         alerts = "[...document.querySelectorAll('[role=alert]')].map((alert) => alert.innerText).join()"
         await page.until(f"{alerts}.includes('token is missing or wrong')")
-        assert sum(url.startswith("ws") for url in page.requested()) == 1
+        assert sum(url.startswith("ws") for url in page.list_requests()) == 1
 
 
 # the diffs of Claude Code, which writes what is accepted itself

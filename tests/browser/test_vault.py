@@ -733,7 +733,7 @@ async def test_nothing_in_a_note_runs_loads_or_dresses_up_as_the_page(page: Page
         assert [name for name in classes if not name.startswith(("md-", "hljs", "tml-", "language-"))] == []
         outside = [
             url
-            for url in page.requested()
+            for url in page.list_requests()
             if not url.startswith((serving.url, serving.url.replace("http", "ws")))
         ]
         assert outside == []

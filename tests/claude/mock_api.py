@@ -33,7 +33,7 @@ class MockModel:
         if self._runner is not None:
             await self._runner.cleanup()
 
-    def saw(self, text: str) -> bool:
+    def has_seen(self, text: str) -> bool:
         """Whether any request held this text."""
         return any(text in json.dumps(body, ensure_ascii=False) for body in self.asked)
 

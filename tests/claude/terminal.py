@@ -104,7 +104,7 @@ class Terminal:
     def press(self, *keys: str) -> None:
         self._tmux("send-keys", *keys)
 
-    async def shows(self, *texts: str, gone: str = "", seconds: float = SCREEN_SECONDS) -> str:
+    async def wait_for_text(self, *texts: str, gone: str = "", seconds: float = SCREEN_SECONDS) -> str:
         """Wait until the screen shows all texts (and `gone` no more), and give it."""
         screen = ""
         try:
@@ -123,7 +123,7 @@ class Terminal:
             while True:
                 self.press(key)
                 try:
-                    return await self.shows(*texts, seconds=1.5)
+                    return await self.wait_for_text(*texts, seconds=1.5)
                 except AssertionError:
                     continue
 

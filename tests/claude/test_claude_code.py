@@ -75,12 +75,12 @@ class Stage:
         line end, so it is pressed until the model has the prompt; not often, because one Enter too many would
         answer the question that follows."""
         self.terminal.type(prompt)
-        await self.terminal.shows(prompt[-12:])
+        await self.terminal.wait_for_text(prompt[-12:])
         async with asyncio.timeout(SCREEN_SECONDS):
-            while not self.model.saw(prompt):
+            while not self.model.has_seen(prompt):
                 self.terminal.press("Enter")
                 for _ in range(30):
-                    if self.model.saw(prompt):
+                    if self.model.has_seen(prompt):
                         break
                     await asyncio.sleep(0.1)
 
@@ -116,12 +116,12 @@ async def test_the_vault_is_found_by_the_ide_command_and_connected(stage: Stage)
     terminal = stage.terminal
     async with stage.bridge():
         terminal.start()
-        await terminal.shows("❯")
+        await terminal.wait_for_text("❯")
         terminal.type("/ide")
         terminal.press("Enter")
-        await terminal.shows("Select IDE", "Obsidian", "❯ ✔ None")
+        await terminal.wait_for_text("Select IDE", "Obsidian", "❯ ✔ None")
         terminal.press("Up")
-        await terminal.shows("Obsidian", gone="❯ ✔ None")
+        await terminal.wait_for_text("Obsidian", gone="❯ ✔ None")
         # It asks besides whether to connect automatically from now on; the answer does not matter here.
         await terminal.press_until("Enter", "Connected to Obsidian")
 
@@ -137,7 +137,7 @@ async def test_a_configured_folder_connects_by_itself(stage: Stage) -> None:
         async with stage.bridge(environ=environ) as bridge:
             bridge.hub.state.focus_on("person", PLAIN)
             terminal.start("--ide")
-            await terminal.shows("In Plain.md")
+            await terminal.wait_for_text("In Plain.md")
         terminal.stop()
 
 
@@ -154,13 +154,13 @@ async def test_a_mention_is_attached_wherever_the_client_runs(stage: Stage, wher
         terminal.prepare()
         stage.terminal = terminal
         terminal.start("--ide")
-        await terminal.shows("❯")
+        await terminal.wait_for_text("❯")
         await _wait_for_client(bridge)
         bridge.hub.mention(Mention(note, 2, 2))
-        await terminal.shows('Note one.md#L2"')
+        await terminal.wait_for_text('Note one.md#L2"')
         await stage.submit("what is there?")
-        await terminal.shows("Understood.")
-        assert stage.model.saw("second-in-note-one")
+        await terminal.wait_for_text("Understood.")
+        assert stage.model.has_seen("second-in-note-one")
 
 
 async def test_selection_mention_and_attachment_reach_the_client(stage: Stage) -> None:
@@ -168,25 +168,25 @@ async def test_selection_mention_and_attachment_reach_the_client(stage: Stage) -
     async with stage.bridge() as bridge:
         bridge.hub.state.focus_on("person", NOTE, LINES)
         terminal.start("--ide")
-        await terminal.shows("2 lines selected")
+        await terminal.wait_for_text("2 lines selected")
         bridge.hub.state.focus_on("person", PLAIN)
-        await terminal.shows("In Plain.md")
+        await terminal.wait_for_text("In Plain.md")
         bridge.hub.mention(Mention(NOTE, 2, 3))
-        await terminal.shows('@"My Folder/Käse Note.md#L2-3"')
+        await terminal.wait_for_text('@"My Folder/Käse Note.md#L2-3"')
         await stage.submit("what is there?")
-        await terminal.shows("Understood.", "Read My Folder/Käse Note.md")
-        assert stage.model.saw("beta-in-the-note")
+        await terminal.wait_for_text("Understood.", "Read My Folder/Käse Note.md")
+        assert stage.model.has_seen("beta-in-the-note")
         # Every prompt clears the selection in the client; it must be there again.
-        await terminal.shows("Understood.", "In Plain.md")
+        await terminal.wait_for_text("Understood.", "In Plain.md")
         bridge.hub.state.focus_on("person", None)
-        await terminal.shows("Understood.", gone="In Plain.md")
+        await terminal.wait_for_text("Understood.", gone="In Plain.md")
 
 
 async def test_a_diff_is_accepted_and_another_rejected(stage: Stage) -> None:
     terminal = stage.terminal
     async with stage.bridge() as bridge, bridge.editor(proposals=True) as page:
         terminal.start("--ide", "--permission-mode", "default")
-        await terminal.shows("❯")
+        await terminal.wait_for_text("❯")
         await _wait_for_client(bridge)
         accepted, rejected = stage.real / "Accepted.md", stage.real / "Rejected.md"
         await stage.submit(f"WRITE {str(accepted).replace(' ', '%20')} proposed")
@@ -195,14 +195,14 @@ async def test_a_diff_is_accepted_and_another_rejected(stage: Stage) -> None:
         assert (file["path"], file["newText"]) == ("Accepted.md", "proposed\n")
         files = [{"path": "Accepted.md", "text": "proposed, and changed by hand\n"}]
         await page.request("decide", id=shown["id"], hash=shown["hash"], action="accept", files=files)
-        await terminal.shows("The tool has answered.")
+        await terminal.wait_for_text("The tool has answered.")
         # The client writes the file; of a new file it leaves out the last line end.
         assert accepted.read_text().rstrip("\n") == "proposed, and changed by hand"
         await stage.submit(f"WRITE {str(rejected).replace(' ', '%20')} unwanted")
         shown = await page.next("proposalOpened")
         assert shown["files"][0]["path"] == "Rejected.md"
         await page.request("decide", id=shown["id"], action="reject")
-        await terminal.shows("rejected")
+        await terminal.wait_for_text("rejected")
         assert not rejected.exists()
 
 
@@ -210,18 +210,18 @@ async def test_a_decision_in_the_terminal_is_reported_as_such(stage: Stage) -> N
     terminal = stage.terminal
     async with stage.bridge() as bridge, bridge.editor(proposals=True) as page:
         terminal.start("--ide", "--permission-mode", "default")
-        await terminal.shows("❯")
+        await terminal.wait_for_text("❯")
         await _wait_for_client(bridge)
         yes, no = stage.real / "Yes.md", stage.real / "No.md"
         await stage.submit(f"WRITE {str(yes).replace(' ', '%20')} wanted")
         await page.next("proposalOpened")
-        await terminal.shows("Yes", "No")
+        await terminal.wait_for_text("Yes", "No")
         await terminal.press_until("Enter", "The tool has answered.")
         assert (await page.next("proposalClosed"))["status"] == "accepted-in-terminal"
         assert yes.read_text() == "wanted\n"
         await stage.submit(f"WRITE {str(no).replace(' ', '%20')} unwanted")
         await page.next("proposalOpened")
-        await terminal.shows("Yes", "No")
+        await terminal.wait_for_text("Yes", "No")
         await terminal.press_until("Escape", "rejected")
         assert (await page.next("proposalClosed"))["status"] == "withdrawn"
         assert not no.exists()
@@ -232,13 +232,13 @@ async def test_what_the_client_writes_is_in_the_history_and_can_be_undone(stage:
     terminal = stage.terminal
     async with stage.bridge() as bridge, bridge.editor(proposals=True) as page:
         terminal.start("--ide", "--permission-mode", "default")
-        await terminal.shows("❯")
+        await terminal.wait_for_text("❯")
         await _wait_for_client(bridge)
         engine = bridge.view.engine
         yes = stage.real / "Yes.md"
         await stage.submit(f"WRITE {str(yes).replace(' ', '%20')} wanted")
         await page.next("proposalOpened")
-        await terminal.shows("Yes", "No")
+        await terminal.wait_for_text("Yes", "No")
         await terminal.press_until("Enter", "The tool has answered.")
         closed = await page.next("proposalClosed")
         assert closed["status"] == "accepted-in-terminal"
@@ -254,7 +254,7 @@ async def test_what_the_client_writes_is_in_the_history_and_can_be_undone(stage:
             change = 0
             while not change:  # A client that writes late is announced again.
                 change = (await page.next("proposalClosed"))["change"]
-            await terminal.shows("The tool has answered.")
+            await terminal.wait_for_text("The tool has answered.")
             assert note.read_text().rstrip("\n") == (text or "proposed").rstrip("\n")
             (entry, *_) = engine.history.changes()
             assert (entry.id, entry.actor, entry.paths) == (change, "claude-code", (name,))
@@ -278,11 +278,11 @@ async def test_an_acceptance_after_an_outside_change_is_reported_by_its_outcome(
     note.write_text("first\nsecond\nthird\n")
     async with stage.bridge() as bridge, bridge.editor(proposals=True) as page:
         terminal.start("--ide", "--permission-mode", "default")
-        await terminal.shows("❯")
+        await terminal.wait_for_text("❯")
         await _wait_for_client(bridge)
         # Attached means read: without that the client would not let the model write.
         bridge.hub.mention(Mention(vault_path("Busy.md")))
-        await terminal.shows("@Busy.md")
+        await terminal.wait_for_text("@Busy.md")
         rest = "replaced" if tool == "WRITE" else "second 2nd"
         await stage.submit(f"{tool} {str(note).replace(' ', '%20')} {rest}")
         shown = await page.next("proposalOpened")
@@ -292,7 +292,7 @@ async def test_an_acceptance_after_an_outside_change_is_reported_by_its_outcome(
         decision = await page.request("decide", id=shown["id"], action="accept", files=files)
         assert decision["outcome"] == outcome
         assert (await page.next("proposalClosed"))["status"] == outcome
-        await terminal.shows("The tool has answered.")
+        await terminal.wait_for_text("The tool has answered.")
         assert note.read_text() == text
 
 
@@ -302,18 +302,18 @@ async def test_an_edit_of_a_note_with_crlf_is_shown_as_lf_and_keeps_its_line_end
     note.write_bytes(b"first\r\nsecond\r\nthird\r\n")
     async with stage.bridge() as bridge, bridge.editor(proposals=True) as page:
         terminal.start("--ide", "--permission-mode", "default")
-        await terminal.shows("❯")
+        await terminal.wait_for_text("❯")
         await _wait_for_client(bridge)
         # Attached means read: without that the client would not let the model edit.
         bridge.hub.mention(Mention(vault_path("Windows.md")))
-        await terminal.shows("@Windows.md")
+        await terminal.wait_for_text("@Windows.md")
         await stage.submit(f"EDIT {str(note).replace(' ', '%20')} second 2nd")
         shown = await page.next("proposalOpened")
         (file,) = shown["files"]
         assert file["oldText"] == "first\nsecond\nthird\n"
         assert file["newText"] == "first\n2nd\nthird\n"
         await page.request("decide", id=shown["id"], action="accept")
-        await terminal.shows("The tool has answered.")
+        await terminal.wait_for_text("The tool has answered.")
         assert note.read_bytes() == b"first\r\n2nd\r\nthird\r\n"
 
 
@@ -321,11 +321,11 @@ async def test_a_diff_that_nobody_can_see_is_decided_in_the_terminal(stage: Stag
     terminal = stage.terminal
     async with stage.bridge() as bridge:
         terminal.start("--ide", "--permission-mode", "default")
-        await terminal.shows("❯")
+        await terminal.wait_for_text("❯")
         await _wait_for_client(bridge)
         made = stage.real / "Terminal.md"
         await stage.submit(f"WRITE {str(made).replace(' ', '%20')} decided-here")
-        await terminal.shows("Yes", "No")
+        await terminal.wait_for_text("Yes", "No")
         await terminal.press_until("Enter", "The tool has answered.")
         assert made.read_text() == "decided-here\n"
 
@@ -336,11 +336,11 @@ async def test_a_restart_of_the_bridge_is_survived(stage: Stage) -> None:
         port = bridge.port
         bridge.hub.state.focus_on("person", NOTE, LINES)
         terminal.start("--ide")
-        await terminal.shows("2 lines selected")
-    await terminal.shows("❯", gone="2 lines selected")
+        await terminal.wait_for_text("2 lines selected")
+    await terminal.wait_for_text("❯", gone="2 lines selected")
     async with stage.bridge(port) as again:
         again.hub.state.focus_on("person", PLAIN)
-        await terminal.shows("In Plain.md")
+        await terminal.wait_for_text("In Plain.md")
 
 
 async def test_a_served_vault_is_used_from_the_command_line_and_a_crash_is_survived(stage: Stage) -> None:
@@ -353,33 +353,33 @@ async def test_a_served_vault_is_used_from_the_command_line_and_a_crash_is_survi
         await served.start(other, stage.vault, "--log-level", "debug")
         port, token = served.port, served.token
         terminal.start("--permission-mode", "default")
-        await terminal.shows("❯")
+        await terminal.wait_for_text("❯")
         terminal.type("/ide")
         terminal.press("Enter")
-        await terminal.shows("Select IDE", "Obsidian", "❯ ✔ None")
+        await terminal.wait_for_text("Select IDE", "Obsidian", "❯ ✔ None")
         terminal.press("Up")
-        await terminal.shows("Obsidian", gone="❯ ✔ None")
+        await terminal.wait_for_text("Obsidian", gone="❯ ✔ None")
         await terminal.press_until("Enter", "Connected to Obsidian")
         await served.command("select", stage.vault, f"{NOTE}:1-2")
-        await terminal.shows("2 lines selected")
+        await terminal.wait_for_text("2 lines selected")
         await served.command("mention", stage.vault, f"{NOTE}#L2-L3")
-        await terminal.shows('@"My Folder/Käse Note.md#L2-3"')
+        await terminal.wait_for_text('@"My Folder/Käse Note.md#L2-3"')
         await stage.submit("what is there?")
-        await terminal.shows("Understood.", "Read My Folder/Käse Note.md")
-        assert stage.model.saw("beta-in-the-note")
+        await terminal.wait_for_text("Understood.", "Read My Folder/Käse Note.md")
+        assert stage.model.has_seen("beta-in-the-note")
         async with _watching(served, stage.vault) as watch:
             await _decide_in_terminal(watch, stage, "Accepted.md", "y", "accepted")
             # A prompt typed before the answer would be sent together with the tool's result.
-            await terminal.shows("The tool has answered.")
+            await terminal.wait_for_text("The tool has answered.")
             await _decide_in_terminal(watch, stage, "Rejected.md", "n", "rejected")
-        await terminal.shows("rejected")
+        await terminal.wait_for_text("rejected")
         assert (stage.real / "Accepted.md").exists() and not (stage.real / "Rejected.md").exists()
         await served.kill()
-        await terminal.shows("❯", gone="2 lines selected")
+        await terminal.wait_for_text("❯", gone="2 lines selected")
         await served.start(other, stage.vault, port=None)
         assert (served.port, served.token) == (port, token)
         await served.command("select", stage.vault, "Plain")
-        await terminal.shows("In Plain.md")
+        await terminal.wait_for_text("In Plain.md")
     finally:
         await served.kill()
 
@@ -399,7 +399,7 @@ async def test_three_assistants_propose_and_a_person_decides_on_the_page(
             await page.until(CONNECTED)
             await switch_on(page)
             terminal.start("--ide", "--permission-mode", "default")
-            await terminal.shows("❯")
+            await terminal.wait_for_text("❯")
             await page.run("location.hash = '#/activity'")
             names = (
                 "[...document.querySelectorAll('.assistant h3')]"
@@ -424,7 +424,7 @@ async def test_three_assistants_propose_and_a_person_decides_on_the_page(
             await stage.submit(f"WRITE {str(new).replace(' ', '%20')} proposed")
             await wait_for_proposal(page, "Accepted.md")
             await page.press("a")
-            await terminal.shows("The tool has answered.")
+            await terminal.wait_for_text("The tool has answered.")
 
             assert (stage.real / PLAIN).read_text("utf-8") == "one\ntwo-in-the-plain-note\nthree\n"
             assert (stage.real / NOTE).read_text("utf-8") == "My ALPHA\nbeta-in-the-note\ngamma\n"

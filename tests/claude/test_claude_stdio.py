@@ -130,7 +130,7 @@ async def test_the_client_offers_every_tool_to_its_model_and_reads_a_note(
     offered = {tool["name"] for tool in model.asked[0]["tools"]}
     every = {f"mcp__vault__{name}" for name in standard_catalog().names()}
     assert every <= offered
-    assert model.saw("An Obsidian vault: Markdown notes joined by [[wikilinks]].")
+    assert model.has_seen("An Obsidian vault: Markdown notes joined by [[wikilinks]].")
 
 
 async def test_the_client_creates_a_note_and_gets_the_error_of_a_wrong_call(

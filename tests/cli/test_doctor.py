@@ -45,7 +45,7 @@ class Machine:
             check=False,
         )
 
-    def findings(self, *args: str, code: int = 0) -> dict[str, dict[str, Any]]:
+    def run_doctor(self, *args: str, code: int = 0) -> dict[str, dict[str, Any]]:
         done = self.run("doctor", "--json", *args)
         assert done.returncode == code, done.stdout + done.stderr
         assert done.stderr == ""
@@ -58,21 +58,21 @@ def machine(tmp_path: Path) -> Machine:
 
 
 def test_a_new_machine_is_healthy_and_gets_advice(machine: Machine) -> None:
-    found = machine.findings()
+    found = machine.run_doctor()
     assert {finding["status"] for finding in found.values()} == {"good", "unknown"}
     assert "vaultbridge serve" in found["bridge"]["advice"]
     assert "companion install" in found["companion"]["advice"]
     assert found["notes"]["found"] == "1 in 1 files"
     assert found["index"]["status"] == "unknown"
-    assert machine.findings("--fix")["index"]["fixed"] == "built it"
-    assert machine.findings()["index"]["status"] == "good"
+    assert machine.run_doctor("--fix")["index"]["fixed"] == "built it"
+    assert machine.run_doctor()["index"]["status"] == "good"
 
 
 def test_each_configured_assistant_is_really_started(machine: Machine) -> None:
     (machine.home / ".cursor").mkdir()
-    assert machine.findings()["cursor"]["advice"] == "vaultbridge connect cursor"
+    assert machine.run_doctor()["cursor"]["advice"] == "vaultbridge connect cursor"
     assert machine.run("connect", "cursor").returncode == 0
-    found = machine.findings()["cursor notes"]
+    found = machine.run_doctor()["cursor notes"]
     assert found["status"] == "good" and "answers with" in found["found"]
 
 
@@ -87,11 +87,11 @@ def test_a_command_that_is_gone_is_written_again(machine: Machine) -> None:
         "args": ["stdio", str(machine.vault), "--read-only"],
     }
     file.write_text(json.dumps({"mcpServers": {"notes": old}}), "utf-8")
-    found = machine.findings(code=1)["cursor notes"]
+    found = machine.run_doctor(code=1)["cursor notes"]
     assert found["status"] == "bad" and "cannot be started" in found["found"]
-    assert machine.findings("--fix")["cursor notes"]["fixed"] == "wrote the current command"
+    assert machine.run_doctor("--fix")["cursor notes"]["fixed"] == "wrote the current command"
     assert json.loads(file.read_text("utf-8"))["mcpServers"]["notes"] == right
-    assert machine.findings()["cursor notes"]["status"] == "good"
+    assert machine.run_doctor()["cursor notes"]["status"] == "good"
 
 
 def test_a_vault_that_is_gone_is_named(machine: Machine) -> None:
@@ -99,14 +99,14 @@ def test_a_vault_that_is_gone_is_named(machine: Machine) -> None:
     gone = machine.home / "Gone"
     entry = {"command": sys.executable, "args": ["-m", "vaultbridge", "stdio", str(gone)]}
     (machine.home / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": {"g": entry}}), "utf-8")
-    found = machine.findings(code=1)["cursor g"]
+    found = machine.run_doctor(code=1)["cursor g"]
     assert found["found"] == f"its vault {gone} is not there"
     assert "--remove --name g" in found["advice"]
 
 
 def test_without_a_vault_the_rest_is_checked(machine: Machine) -> None:
     gone = str(machine.home / "Gone")
-    found = machine.findings("-v", gone, code=1)
+    found = machine.run_doctor("-v", gone, code=1)
     assert found["folder"]["status"] == "bad" and "'Gone'" in found["folder"]["found"]
     assert found["Python"]["status"] == "good" and "index" not in found
     known = machine.home / ".config" / "obsidian" / "obsidian.json"
@@ -115,7 +115,7 @@ def test_without_a_vault_the_rest_is_checked(machine: Machine) -> None:
     known.write_text(json.dumps({"vaults": vaults}), "utf-8")
     (machine.home / "cache").mkdir()
     (machine.vault / ".obsidian").rename(machine.home / "elsewhere")
-    assert machine.findings(code=1)["folder"]["advice"] == "Say which one with -v NAME."
+    assert machine.run_doctor(code=1)["folder"]["advice"] == "Say which one with -v NAME."
 
 
 def test_what_stands_in_the_way_of_a_bridge_is_named(machine: Machine) -> None:
@@ -135,7 +135,7 @@ def test_what_stands_in_the_way_of_a_bridge_is_named(machine: Machine) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         config.write_text(f'[server]\nport = {port}\n[[vaults]]\npath = "{machine.home}/Gone"\n', "utf-8")
-        found = machine.findings("--fix", code=1)
+        found = machine.run_doctor("--fix", code=1)
     assert found[f"configured vault {machine.home}/Gone"]["status"] == "bad"
     assert "already in use" in found["port"]["found"] and "server.port" in found["port"]["advice"]
     assert found["locks of dead processes"]["fixed"] == "removed 1" and not lock.exists()
@@ -145,7 +145,7 @@ def test_what_stands_in_the_way_of_a_bridge_is_named(machine: Machine) -> None:
 def test_a_broken_file_of_an_assistant_is_a_warning(machine: Machine) -> None:
     (machine.home / ".codex").mkdir()
     (machine.home / ".codex" / "config.toml").write_text("broken =", "utf-8")
-    assert machine.findings()["codex"]["status"] == "warning"
+    assert machine.run_doctor()["codex"]["status"] == "warning"
 
 
 def test_configuration_tokens_and_names_are_looked_at(machine: Machine) -> None:
@@ -154,7 +154,7 @@ def test_configuration_tokens_and_names_are_looked_at(machine: Machine) -> None:
     TokenStore(folder, clock=lambda: 1.0).make("old laptop", seconds=5)
     (folder / "config.toml").write_text("[server]\nprot = 1\n", "utf-8")
     (machine.vault / os.fsdecode(b"bad\xff.md")).write_text("x", "utf-8")
-    found = machine.findings(code=1)
+    found = machine.run_doctor(code=1)
     assert found["configuration"]["status"] == "bad" and "prot" in found["configuration"]["found"]
     assert found["tokens"]["found"] == "expired: old laptop"
     assert "not UTF-8" in found["left out"]["found"]
@@ -164,24 +164,24 @@ def test_tokens_that_others_can_read_are_reported_and_mended(machine: Machine) -
     folder = machine.home / ".config" / "vaultbridge"
     folder.mkdir(parents=True)
     TokenStore(folder).make("laptop")
-    assert "token file" not in machine.findings()
+    assert "token file" not in machine.run_doctor()
     file = folder / "tokens.json"
     file.chmod(0o644)
-    found = machine.findings()["token file"]
+    found = machine.run_doctor()["token file"]
     assert found["status"] == "warning" and "(mode 644)" in found["found"]
     assert found["advice"] == f"chmod 600 {file}"
-    assert machine.findings("--fix")["token file"]["fixed"]
+    assert machine.run_doctor("--fix")["token file"]["fixed"]
     assert file.stat().st_mode & 0o777 == 0o600
-    assert "token file" not in machine.findings()
+    assert "token file" not in machine.run_doctor()
 
 
 def test_the_companion_is_looked_at(machine: Machine) -> None:
     machine.run("companion", "install")
-    assert "switched off" in machine.findings()["companion"]["found"]
+    assert "switched off" in machine.run_doctor()["companion"]["found"]
     machine.run("companion", "install", "--enable")
-    assert machine.findings()["companion"]["status"] == "good"
+    assert machine.run_doctor()["companion"]["status"] == "good"
     (machine.vault / ".obsidian" / "plugins" / "vaultbridge" / "main.js").write_text("old", "utf-8")
-    found = machine.findings()["companion"]
+    found = machine.run_doctor()["companion"]
     assert found["status"] == "warning" and found["advice"] == "vaultbridge companion install"
 
 
@@ -189,9 +189,9 @@ def test_a_vault_that_may_only_be_read(machine: Machine) -> None:
     machine.prefix = drop_privileges()
     machine.vault.chmod(0o500)
     try:
-        assert machine.findings()["permissions"]["status"] == "warning"
+        assert machine.run_doctor()["permissions"]["status"] == "warning"
         (machine.vault / "A.md").chmod(0)
-        assert machine.findings(code=1)["unreadable"]["found"] == "A.md"
+        assert machine.run_doctor(code=1)["unreadable"]["found"] == "A.md"
     finally:
         machine.vault.chmod(0o700)
 

@@ -123,9 +123,9 @@ class Machine:
     def run(self, call: str) -> str:
         places = {"V": str(self.vault), "FILE": str(self.folder / "mcp.json")}
         words = [places.get(word, word) for word in shlex.split(call)]
-        return self.done(*words, check=True).stdout
+        return self.run_words(*words, check=True).stdout
 
-    def done(self, *words: str, check: bool) -> subprocess.CompletedProcess[str]:
+    def run_words(self, *words: str, check: bool) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             self.command(*words),
             env=self.env,
@@ -201,7 +201,7 @@ async def test_a_waiting_change_has_the_members_that_the_document_names(machine:
 
 
 def test_an_error_is_an_object_too(machine: Machine) -> None:
-    done = machine.done("read", str(machine.vault), "Nope", check=False)
+    done = machine.run_words("read", str(machine.vault), "Nope", check=False)
     assert done.returncode == 1
     assert json.loads(done.stdout).keys() >= {"error", "errorCode", "reason", "hint"}
     assert done.stderr.startswith("vaultbridge: No note named 'Nope'.")

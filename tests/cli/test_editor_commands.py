@@ -294,7 +294,7 @@ class Watch:
         assert self.process.stdin is not None
         self.process.stdin.write(line.encode())
 
-    async def interrupted(self) -> int:
+    async def interrupt(self) -> int:
         """Ctrl-C; gives the exit code."""
         self.process.send_signal(signal.SIGINT)
         return await asyncio.wait_for(self.process.wait(), BOUND)
@@ -332,7 +332,7 @@ async def test_watching_is_a_front_end_that_asks_about_each_diff_once(
         watch.type("\n")
         assert await finish_call(client, second) == ["DIFF_REJECTED", "tab New.md"]
         await watch.until("Rejected.\n")
-    assert await watch.interrupted() == 130
+    assert await watch.interrupt() == 130
 
 
 async def test_a_person_who_watches_is_asked_again_about_a_note_that_changed(

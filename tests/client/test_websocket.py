@@ -342,7 +342,7 @@ async def test_requests_in_flight_fail_at_once_and_are_never_sent_again() -> Non
             error["data"] == {"reason": "connection-lost", "sent": True} and "tools/call" in error["message"]
         )
         await asyncio.sleep(200)
-        assert user.transport.is_connected and len(world.received(method="tools/call")) == 1
+        assert user.transport.is_connected and len(world.list_received(method="tools/call")) == 1
 
 
 @in_virtual_time
@@ -670,7 +670,7 @@ async def test_a_subscription_that_the_server_now_refuses_is_reported_and_not_re
             world.connection.break_off()
             await asyncio.sleep(10)
             listed = [e for e in user.errors if isinstance(e, NotRenewed)]
-            assert len(listed) == len(world.received(method="resources/subscribe")) == refused
+            assert len(listed) == len(world.list_received(method="resources/subscribe")) == refused
             if listed:
                 assert "a:1" in str(listed[0]) and "no such resource" in str(listed[0])
                 assert listed[0].request["id"] == 1
@@ -809,7 +809,7 @@ async def test_a_request_without_an_answer_times_out_and_is_cancelled_at_the_ser
         await asyncio.sleep(6)
         error = user.answer(1)["error"]
         assert error["code"] == -32001 and error["data"] == {"reason": "timeout", "sent": True}
-        assert world.received(method="notifications/cancelled")[0]["params"]["requestId"] == 1
+        assert world.list_received(method="notifications/cancelled")[0]["params"]["requestId"] == 1
         world.connection.say({"jsonrpc": "2.0", "id": 1, "result": "late"})
         await asyncio.sleep(1)
         assert len(user.messages) == 1 and user.errors == [], "a late answer is neither news nor an error"
@@ -825,7 +825,7 @@ async def test_a_queued_request_times_out_too_and_is_then_not_sent() -> None:
         await user.send("late", 1)
         await asyncio.sleep(60)
         assert user.answer(1)["error"]["data"] == {"reason": "timeout", "sent": False}
-        assert world.received(method="late") == []
+        assert world.list_received(method="late") == []
 
 
 @in_virtual_time

@@ -101,7 +101,7 @@ class World:
     def open_connections(self) -> int:
         return sum(not connection.released for connection in self.connections)
 
-    def received(self, *, method: str | None = None) -> list[Any]:
+    def list_received(self, *, method: str | None = None) -> list[Any]:
         return [m for m in self.log if method is None or m.get("method") == method]
 
 

@@ -15,7 +15,7 @@ from support.serve import Served
 @pytest.fixture
 async def app(server: Served, vault: Path) -> AsyncIterator[Obsidian]:
     async with obsidian(vault, server.environ) as app:
-        await app.connected()
+        await app.wait_until_connected()
         yield app
 
 

@@ -92,7 +92,7 @@ class Obsidian:
         except TimeoutError:
             raise AssertionError(f"{what} never {test}: {await self.see(what, about)}") from None
 
-    async def connected(self) -> None:
+    async def wait_until_connected(self) -> None:
         await self.until("status", "it.startsWith('Bridge: connected')")
 
     async def end(self) -> int:

@@ -71,7 +71,7 @@ async def wait_until_no_editor(server: Served, vault: Path) -> None:
 
 async def test_it_joins_as_obsidian_itself(server: Served, vault: Path) -> None:
     async with obsidian(vault, server.environ) as app:
-        await app.connected()
+        await app.wait_until_connected()
         assert await list_editors(server, vault) == ["obsidian"]
 
 
@@ -83,7 +83,7 @@ async def test_it_waits_for_a_bridge_that_is_started_later(tmp_path: Path, vault
         try:
             await server.start(vault)
             await app.do("runCommand", name="reconnect")
-            await app.connected()
+            await app.wait_until_connected()
         finally:
             await server.kill()
 
@@ -93,14 +93,14 @@ async def test_a_bridge_whose_cache_was_moved_is_found_by_its_lock(tmp_path: Pat
     async with served(tmp_path / "home", vault) as server:
         environ = {name: value for name, value in server.environ.items() if name != "VAULTBRIDGE_CACHE"}
         async with obsidian(vault, environ) as app:
-            await app.connected()
+            await app.wait_until_connected()
 
 
 async def test_a_vault_that_is_served_beside_another_is_joined_by_its_own_name(
     tmp_path: Path, vault: Path, other: Path
 ) -> None:
     async with served(tmp_path / "home", other, vault) as server, obsidian(vault, server.environ) as app:
-        await app.connected()
+        await app.wait_until_connected()
         assert await list_editors(server, vault) == ["obsidian"]
         assert await list_editors(server, other) == []
 
@@ -153,7 +153,7 @@ async def test_a_bridge_with_tls_is_reached_by_its_name_if_its_certificate_is_tr
     tls = ("--tls-certificate", certificate[0], "--tls-key", certificate[1], "--allow-host", "localhost")
     async with served(tmp_path / "home", vault, *tls) as server:
         async with obsidian(vault, {**server.environ, "NODE_EXTRA_CA_CERTS": certificate[0]}) as app:
-            await app.connected()
+            await app.wait_until_connected()
         async with obsidian(vault, server.environ) as app:
             await app.until("status", "it === 'Bridge: not connected'")
             await app.until("reason", "it === 'The bridge cannot be reached at its address.'")
@@ -164,7 +164,7 @@ async def test_a_bridge_at_another_address_of_this_machine_is_found(tmp_path: Pa
     assert (await Served(tmp_path / "home").command("token", "make", "phone"))[0] == 0
     elsewhere = ("--host", "127.0.0.2", "--behind-proxy")
     async with served(tmp_path / "home", vault, *elsewhere) as server, obsidian(vault, server.environ) as app:
-        await app.connected()
+        await app.wait_until_connected()
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ async def test_files_that_are_not_endpoint_files_are_skipped(
         file.parent.mkdir(exist_ok=True)
         file.write_text(content, "utf-8")
     async with obsidian(vault, server.environ) as app:
-        await app.connected()
+        await app.wait_until_connected()
 
 
 # by hand
@@ -213,7 +213,7 @@ async def test_a_wrong_token_is_reported_once_in_words(server: Served, vault: Pa
         await app.do("showSettings")
         await app.do("set", name="Token", value=f" {server.token}\n")
         await app.do("leaveSettings")
-        await app.connected()
+        await app.wait_until_connected()
 
 
 async def test_a_bridge_that_does_not_serve_the_vault_is_not_used(
@@ -226,7 +226,7 @@ async def test_a_bridge_that_does_not_serve_the_vault_is_not_used(
         await app.do("showSettings")
         await app.do("set", name="Vault", value="Notes")
         await app.do("leaveSettings")
-        await app.connected()
+        await app.wait_until_connected()
 
 
 @pytest.mark.parametrize(
@@ -278,12 +278,12 @@ async def test_the_companion_reconnects_after_the_bridge_was_killed_and_restarte
     server: Served, vault: Path
 ) -> None:
     async with obsidian(vault, server.environ) as app:
-        await app.connected()
+        await app.wait_until_connected()
         await app.do("open", note="Plain.md")
         await server.kill()
         await app.until("status", "it === 'Bridge: not connected'")
         await server.start(vault, port=server.port)
-        await app.connected()
+        await app.wait_until_connected()
         async with server.client() as client:
             # What is open is reported again, to a bridge that knew nothing.
             assert (await client.next("selection_changed"))["filePath"] == str(vault / "Plain.md")
@@ -291,7 +291,7 @@ async def test_the_companion_reconnects_after_the_bridge_was_killed_and_restarte
 
 async def test_the_companion_notices_a_bridge_that_ends_cleanly(server: Served, vault: Path) -> None:
     async with obsidian(vault, server.environ) as app:
-        await app.connected()
+        await app.wait_until_connected()
         assert await server.end() == 0
         await app.until("status", "it === 'Bridge: not connected'")
         await app.until("reason", f"it === {json.dumps(NOT_RUNNING)}")
@@ -299,12 +299,12 @@ async def test_the_companion_notices_a_bridge_that_ends_cleanly(server: Served, 
         assert (await app.see("modal")).startswith("BridgeNot connected. No bridge is running")
         await server.start(vault, port=server.port)
         await app.do("goOnline")
-        await app.connected()
+        await app.wait_until_connected()
 
 
 async def test_an_unfinished_edit_survives_a_reconnection(server: Served, vault: Path) -> None:
     async with obsidian(vault, server.environ) as app, server.client() as client:
-        await app.connected()
+        await app.wait_until_connected()
         place = str(vault / "Plain.md")
         arguments = {
             "old_file_path": place,
@@ -330,19 +330,19 @@ async def test_a_silently_cut_connection_is_noticed_when_the_app_is_visible_agai
     server: Served, vault: Path
 ) -> None:
     async with obsidian(vault, server.environ) as app:
-        await app.connected()
+        await app.wait_until_connected()
         os.kill(server.pid, signal.SIGSTOP)
         try:
             await app.do("goOnline")
             await app.until("status", "it === 'Bridge: connecting…'")
         finally:
             os.kill(server.pid, signal.SIGCONT)
-        await app.connected()
+        await app.wait_until_connected()
 
 
 async def test_changes_that_the_bridge_forgot_go_away(server: Served, vault: Path) -> None:
     async with obsidian(vault, server.environ) as app:
-        await app.connected()
+        await app.wait_until_connected()
         async with server.client() as client:
             place = str(vault / "Plain.md")
             arguments = {
@@ -377,7 +377,7 @@ NOTHING = {"timers": 0, "sockets": 0, "events": 0, "listeners": 0, "notices": 0,
 
 async def test_unloading_leaves_nothing(server: Served, vault: Path) -> None:
     async with obsidian(vault, server.environ) as app:
-        await app.connected()
+        await app.wait_until_connected()
         await app.do("open", note="Plain.md")
         assert (await app.do("write", note="Plain.md", text="typed", then="leftovers"))["timers"] > 0
         assert await unload_and_count(app) == NOTHING

@@ -588,7 +588,7 @@ async def test_what_assistants_do_is_shown_as_it_happens_and_can_be_undone(
 
 async def test_the_settings_say_which_changes_wait(tmp_path: Path, vault: Path) -> None:
     async with served(tmp_path / "home", vault) as server, obsidian(vault, server.environ) as app:
-        await app.connected()
+        await app.wait_until_connected()
         assert (await edit(server, "line 1\n", "first\n"))["success"] is True  # nothing waits
         await app.until("review", "it === 'off'")
         await app.do("showSettings")

@@ -24,7 +24,7 @@ class App:
         self.state = EditorState(lambda path: not path.startswith("Private/"))
         self.source = WorkspaceSource(Root(vault), self.state, lambda: self.running)
 
-    def shows(self, *files: str, front: int = 0, pinned: str = "", read: bool = True) -> None:
+    def show_files(self, *files: str, front: int = 0, pinned: str = "", read: bool = True) -> None:
         leaves = [
             {
                 "id": f"leaf{number}",
@@ -40,7 +40,7 @@ class App:
         if read:
             self.source.refresh()
 
-    def writes(self, text: str) -> None:
+    def write_workspace(self, text: str) -> None:
         self._file.write_text(text)
         self.source.refresh()
 
@@ -51,29 +51,29 @@ def app(tmp_path: Path) -> App:
 
 
 def test_tabs_and_the_active_one_are_reported(app: App) -> None:
-    app.shows("A.md", "B.md", "A.md", front=1, pinned="B.md")
+    app.show_files("A.md", "B.md", "A.md", front=1, pinned="B.md")
     assert app.state.focus() == Focus(vault_path("B.md"), TOP_OF_NOTE, WORKSPACE)
     assert app.state.open_files() == (OpenTab(vault_path("A.md")), OpenTab(vault_path("B.md"), pinned=True))
-    app.shows("A.md")
+    app.show_files("A.md")
     assert app.state.focus() == Focus(vault_path("A.md"), TOP_OF_NOTE, WORKSPACE)
 
 
 def test_closing_everything_clears_it(app: App) -> None:
-    app.shows("A.md")
-    app.shows()
+    app.show_files("A.md")
+    app.show_files()
     assert app.state.focus() is None
 
 
 def test_a_half_written_file_changes_nothing(app: App) -> None:
-    app.shows("A.md")
-    app.writes('{"main": {')
+    app.show_files("A.md")
+    app.write_workspace('{"main": {')
     assert app.state.focus() is not None
 
 
 def test_an_app_that_does_not_run_reports_nothing(app: App) -> None:
     """The file keeps what was open when it quit."""
     app.running = False
-    app.shows("A.md")
+    app.show_files("A.md")
     assert app.state.focus() is None
     app.running = True
     app.source.refresh()
@@ -87,12 +87,12 @@ def test_an_app_that_does_not_run_reports_nothing(app: App) -> None:
 def test_the_companion_outranks_it(app: App) -> None:
     app.state.join("editor-1", OBSIDIAN)
     app.state.focus_on("editor-1", vault_path("B.md"))
-    app.shows("A.md")
+    app.show_files("A.md")
     assert app.state.focus() == Focus(vault_path("B.md"), TOP_OF_NOTE, "editor-1")
 
 
 def test_a_private_tab_is_not_reported(app: App) -> None:
-    app.shows("Private/Diary.md", "A.md")
+    app.show_files("Private/Diary.md", "A.md")
     assert app.state.focus() is None
     assert app.state.open_files() == (OpenTab(vault_path("A.md")),)
 
@@ -104,7 +104,7 @@ async def test_the_file_is_followed_live(app: App) -> None:
     try:
         for name in ("A.md", "B.md"):
             changed.clear()
-            app.shows(name, read=False)
+            app.show_files(name, read=False)
             async with asyncio.timeout(60):
                 while (focus := app.state.focus()) is None or focus.path != name:
                     await changed.wait()

@@ -210,7 +210,7 @@ def test_an_index_in_which_links_were_renamed_equals_a_rebuilt_one(empty_vault: 
         texts = {path: text.replace(old, new) for path, text in texts.items()}
         empty_vault.write(dict(texts))
         empty_vault.sync_paths(*texts)
-        assert empty_vault.dump() == empty_vault.rebuilt()
+        assert empty_vault.dump() == empty_vault.rebuild()
 
 
 class _Overtaken(Index):
@@ -269,5 +269,5 @@ def test_a_note_that_another_process_indexes_meanwhile_has_the_rows_of_its_text(
         index.close()
         vault.write({**ours})
         vault.sync_paths(*paths)
-        assert vault.dump() == vault.rebuilt()
+        assert vault.dump() == vault.rebuild()
         vault.close()

@@ -141,7 +141,7 @@ class OutsideChanges(RuleBasedStateMachine):
     @precondition(lambda self: not self.touched)
     @invariant()
     def the_index_equals_a_rebuilt_one(self) -> None:
-        assert self.vault.dump() == self.vault.rebuilt()
+        assert self.vault.dump() == self.vault.rebuild()
         with self.vault.index.reading() as db:
             assert not db.execute("SELECT term FROM vocabulary EXCEPT SELECT term FROM terms").fetchall()
 
@@ -276,7 +276,7 @@ def test_a_build_reports_progress_and_continues_after_it_was_cancelled(empty_vau
     empty_vault.sync_all()
     assert empty_vault.index.status().complete
     assert search(empty_vault.index, "word", limit=50).total == 350
-    assert empty_vault.dump() == empty_vault.rebuilt()
+    assert empty_vault.dump() == empty_vault.rebuild()
 
 
 def test_the_next_build_finishes_one_that_was_killed(make_vault: MakeVault, empty_vault: Vault) -> None:
@@ -301,7 +301,7 @@ def test_the_next_build_finishes_one_that_was_killed(make_vault: MakeVault, empt
     assert search(empty_vault.index, "word").total == 100
     empty_vault.sync_all()
     assert empty_vault.index.status().complete
-    assert empty_vault.dump() == empty_vault.rebuilt()
+    assert empty_vault.dump() == empty_vault.rebuild()
 
 
 def test_readers_see_a_consistent_index_while_a_build_runs(empty_vault: Vault) -> None:
@@ -353,7 +353,7 @@ def test_two_synchronisers_on_one_index_reach_the_same_result(make_vault: MakeVa
         thread.join(60)
     assert not failures
     vault.sync_all()
-    assert vault.dump() == vault.rebuilt()
+    assert vault.dump() == vault.rebuild()
     other.close()
 
 
@@ -384,7 +384,7 @@ def test_a_path_in_the_wrong_case_or_behind_a_loop_changes_nothing(make_vault: M
     vault = make_vault({"Note.md": "x", "Folder/a.md": "y"})
     (vault.folder / "loop").symlink_to(vault.folder / "Folder")
     vault.sync_paths("note.md", "loop/a.md", "loop")
-    assert vault.dump() == vault.rebuilt()
+    assert vault.dump() == vault.rebuild()
 
 
 def test_a_damaged_index_is_rebuilt_and_filled_again(
@@ -477,6 +477,6 @@ def test_an_edited_note_has_the_rows_of_a_new_one(
             vault.write({"note.md": "".join(parts)})
             os.utime(vault.folder / "note.md", ns=(number * 10**12, number * 10**12))
             vault.sync_paths("note.md")
-            assert vault.dump() == vault.rebuilt()
+            assert vault.dump() == vault.rebuild()
     finally:
         vault.close()

@@ -157,7 +157,7 @@ def test_totals_follow_every_change_and_agree_with_a_full_count(
         for files in later:
             change(vault, files)
             vault.sync_paths(*files)
-            now, new = vault.dump(), vault.rebuilt()
+            now, new = vault.dump(), vault.rebuild()
             assert (now["/totals"], now["/marks"]) == (new["/totals"], new["/marks"])
         for name, answer in ANSWERS.items():
             for page in ((limit, offset), (1000, 0)):

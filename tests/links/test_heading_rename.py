@@ -16,7 +16,7 @@ def rename_heading(texts: dict[str, str], path: str, heading: str, new: str) -> 
     plan = plan_heading_rename(
         path, texts[path], vault.note(path), heading, new, vault.references(), read=vault.read
     )
-    return vault.after(plan.edits).texts
+    return vault.apply(plan.edits).texts
 
 
 def test_every_link_to_the_heading_is_rewritten() -> None:
@@ -75,7 +75,7 @@ def test_every_link_to_a_block_is_rewritten() -> None:
     plan = plan_block_rename(
         "n.md", texts["n.md"], vault.note("n.md"), "^Old", "new-1", vault.references(), read=vault.read
     )
-    after = vault.after(plan.edits).texts
+    after = vault.apply(plan.edits).texts
     assert after["n.md"] == "para ^new-1\n\n[[#^new-1]]\n\nother ^oldest\n"
     assert after["s.md"] == "[[n#^new-1|x]] ![[n#^oldest]] [b](n.md#^new-1) [[n#old]]"
     assert len(plan.rewritten) == 3

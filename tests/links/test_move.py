@@ -35,7 +35,7 @@ def move_files(
         bases=vault.bases,
         folders=folders,
     )
-    return vault.after(plan.edits, moves).texts
+    return vault.apply(plan.edits, moves).texts
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_a_broken_base_in_a_note_does_not_stop_the_rewrite_of_others() -> None:
         bases=vault.bases,
     )
     assert plan.unreadable_bases == ("s.md",)
-    assert vault.after(plan.edits).texts["s.md"] == (
+    assert vault.apply(plan.edits).texts["s.md"] == (
         '```base\na: [link("old")\n```\n[[new]]\n```base\nb: link("new")\n```\n'
     )
 
@@ -292,7 +292,7 @@ def test_a_plan_for_a_new_file_lists_the_links_it_would_capture_and_pins_them() 
     vault = MemoryVault({"x/n.md": "", "s.md": "[[n]] [t](n.md) [[x/n]] [[gone]]", "t.md": "nothing"})
     plan = plan_create("n.md", vault.references(), vault.table, SHORTEST, read=vault.read)
     assert [r.link.raw for r in plan.repointed] == ["[[n]]", "[t](n.md)"]
-    assert vault.after(plan.edits).texts["s.md"] == "[[x/n]] [t](x/n.md) [[x/n]] [[gone]]"
+    assert vault.apply(plan.edits).texts["s.md"] == "[[x/n]] [t](x/n.md) [[x/n]] [[gone]]"
     assert list(plan.edits) == ["s.md"]
     created = plan_create("y/gone.md", vault.references(), vault.table, SHORTEST, read=vault.read)
     assert [r.link.raw for r in created.adopted] == ["[[gone]]"] and not created.repointed
@@ -311,7 +311,7 @@ def test_after_any_move_every_link_leads_to_the_same_file(
     vault = MemoryVault(texts)
     before = vault.references()
     plan = plan_for(vault, moves, link_format)
-    after = vault.after(plan.edits, moves).references()
+    after = vault.apply(plan.edits, moves).references()
     assert len(before) == len(after)
     for old, new in zip(before, after, strict=True):
         assert new.source == moves.get(old.source, old.source)
@@ -355,7 +355,7 @@ def test_pinned_links_still_lead_to_their_files_after_a_file_is_created(
         return
     vault = MemoryVault(texts)
     plan = plan_create(path, vault.references(), vault.table, LinkSettings(link_format), read=vault.read)
-    pinned = vault.after(plan.edits)
+    pinned = vault.apply(plan.edits)
     pinned.texts[path] = ""
     for old, new in zip(vault.references(), pinned.references(), strict=True):
         assert new.resolved == old.resolved or (old.resolved is None and new.resolved == path)

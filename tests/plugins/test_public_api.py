@@ -71,7 +71,7 @@ def test_the_examples_of_the_page_work(plugins: PluginFolder, tmp_path: Path) ->
     for number, example in enumerate(EXAMPLES):
         plugins.raw(f"example_{number}.py", example)
     assert plugins.registry.problems == {}
-    assert plugins.added() == ["word_count", "log_weight", "pixel"]
+    assert plugins.list_added() == ["word_count", "log_weight", "pixel"]
 
     folder = tmp_path / "notes"
     write_vault(folder, {"Health.md": "one two three\n"})

@@ -23,14 +23,14 @@ ENDLESS = "import threading\nthreading.Event().wait()"
 
 def test_without_a_folder_there_are_no_tools(plugins: PluginFolder) -> None:
     plugins.registry.refresh()
-    assert plugins.added() == []
+    assert plugins.list_added() == []
     assert plugins.registry.problems == {}
 
 
 def test_a_file_adds_its_tools_under_their_own_names(plugins: PluginFolder) -> None:
     plugins.write("mine.py", "greet", "hello")
-    assert plugins.added() == ["greet"]
-    assert plugins.says("greet") == "hello"
+    assert plugins.list_added() == ["greet"]
+    assert plugins.call_text("greet") == "hello"
     assert plugins.registry.tools()[0].group == "mine"
 
 
@@ -41,10 +41,10 @@ def test_a_changed_file_changes_its_tools_and_listeners_are_notified(plugins: Pl
     plugins.registry.refresh()
     assert heard == []
     plugins.write("mine.py", "greet", "good day")
-    assert plugins.says("greet") == "good day"
+    assert plugins.call_text("greet") == "good day"
     assert heard
     plugins.write("mine.py", "bow", "silently")
-    assert plugins.added() == ["bow"]
+    assert plugins.list_added() == ["bow"]
 
 
 def test_a_changed_file_is_one_change_of_the_list_and_keeps_its_place(plugins: PluginFolder) -> None:
@@ -53,7 +53,7 @@ def test_a_changed_file_is_one_change_of_the_list_and_keeps_its_place(plugins: P
     plugins.raw("a.py", two)
     plugins.write("b.py", "wave", "hi")
     seen = []
-    plugins.catalog.listen(lambda: seen.append(plugins.added()))
+    plugins.catalog.listen(lambda: seen.append(plugins.list_added()))
     plugins.raw("a.py", two.replace("hello", "good day"))
     assert seen == [["greet", "bow", "wave"]]
     (plugins.folder / "a.py").unlink()
@@ -66,10 +66,10 @@ def test_when_a_file_goes_its_tools_go(plugins: PluginFolder) -> None:
     plugins.write("other.py", "bow", "silently")
     (plugins.folder / "mine.py").unlink()
     plugins.registry.refresh()
-    assert plugins.added() == ["bow"]
+    assert plugins.list_added() == ["bow"]
     assert "vaultbridge_plugin_mine" not in sys.modules
     with pytest.raises(NoteNotFound):
-        plugins.says("greet")
+        plugins.call_text("greet")
 
 
 @pytest.mark.parametrize(
@@ -95,24 +95,24 @@ def test_a_bad_file_is_reported_and_affects_no_other(plugins: PluginFolder, text
     plugins.write("good.py", "greet", "hello")
     plugins.raw("broken.py", text)
     assert says in plugins.registry.problems["broken.py"]
-    assert plugins.added() == ["greet"]
-    assert plugins.says("greet") == "hello"
+    assert plugins.list_added() == ["greet"]
+    assert plugins.call_text("greet") == "hello"
     plugins.write("broken.py", "bow", "silently")
     assert plugins.registry.problems == {}
-    assert set(plugins.added()) == {"greet", "bow"}
+    assert set(plugins.list_added()) == {"greet", "bow"}
 
 
 def test_a_file_that_breaks_keeps_the_tools_it_had(plugins: PluginFolder) -> None:
     plugins.write("mine.py", "greet", "hello")
     plugins.raw("mine.py", "def greet(:")
     assert "mine.py" in plugins.registry.problems
-    assert plugins.says("greet") == "hello"
+    assert plugins.call_text("greet") == "hello"
 
 
 def test_two_files_cannot_add_the_same_tool(plugins: PluginFolder) -> None:
     plugins.write("a.py", "greet", "first")
     plugins.write("b.py", "greet", "second")
-    assert plugins.says("greet") == "first"
+    assert plugins.call_text("greet") == "first"
     assert "taken" in plugins.registry.problems["b.py"]
 
 
@@ -121,7 +121,7 @@ def test_a_name_that_becomes_free_goes_to_the_file_that_wanted_it(plugins: Plugi
     plugins.write("b.py", "greet", "second")
     (plugins.folder / "a.py").unlink()
     plugins.registry.refresh()
-    assert plugins.says("greet") == "second"
+    assert plugins.call_text("greet") == "second"
     assert plugins.registry.problems == {}
 
 
@@ -130,7 +130,7 @@ def test_a_tool_can_move_to_a_file_that_is_checked_earlier(plugins: PluginFolder
     plugins.write("b.py", "bow", "b")
     (plugins.folder / "a.py").write_text(GOOD.format(name="bow", says="a"))
     plugins.write("b.py", "wave", "b")
-    assert (plugins.says("bow"), plugins.says("wave")) == ("a", "b")
+    assert (plugins.call_text("bow"), plugins.call_text("wave")) == ("a", "b")
     assert plugins.registry.problems == {}
 
 
@@ -142,9 +142,9 @@ def test_a_file_with_too_many_tools_is_refused_and_the_others_stay(plugins: Plug
     plugins.write("good.py", "greet", "hello")
     plugins.raw("many.py", many(MAX_PLUGIN_TOOLS))
     assert "may have" in plugins.registry.problems["many.py"]
-    assert plugins.added() == ["greet"]
+    assert plugins.list_added() == ["greet"]
     plugins.raw("many.py", many(MAX_PLUGIN_TOOLS - 1))
-    assert len(plugins.added()) == MAX_PLUGIN_TOOLS
+    assert len(plugins.list_added()) == MAX_PLUGIN_TOOLS
     plugins.write("more.py", "bow", "x")
     assert "may have" in plugins.registry.problems["more.py"]
 
@@ -173,10 +173,10 @@ def test_a_link_to_a_file_elsewhere_is_loaded_and_followed(plugins: PluginFolder
     plugins.folder.mkdir()
     (plugins.folder / "mine.py").symlink_to(elsewhere)
     plugins.registry.refresh()
-    assert plugins.says("greet") == "hello"
+    assert plugins.call_text("greet") == "hello"
     elsewhere.write_text(GOOD.format(name="greet", says="good day"))
     plugins.registry.refresh()
-    assert plugins.says("greet") == "good day"
+    assert plugins.call_text("greet") == "good day"
 
 
 def test_what_a_file_prints_does_not_reach_standard_output(
@@ -199,8 +199,8 @@ def test_a_file_that_never_ends_is_reported_and_affects_no_other(
     hurried.refresh()
     assert "longer than 0.05 seconds" in hurried.problems["hangs.py"]
     assert sys.stdout is before, "it did not take standard output with it"
-    assert plugins.added() == ["greet"]
-    assert plugins.says("greet") == "hello"
+    assert plugins.list_added() == ["greet"]
+    assert plugins.call_text("greet") == "hello"
     (folder / "hangs.py").unlink()
     hurried.refresh()
     assert hurried.problems == {}
@@ -210,11 +210,11 @@ def test_a_folder_that_becomes_a_vault_loses_its_tools(plugins: PluginFolder, tm
     plugins.write("mine.py", "greet", "hello")
     plugins.registry.guard([tmp_path])
     plugins.registry.refresh()
-    assert plugins.added() == []
+    assert plugins.list_added() == []
     assert "inside a vault" in plugins.registry.problems["tools"]
     plugins.registry.guard([tmp_path / "vault"])
     plugins.registry.refresh()
-    assert plugins.added() == ["greet"]
+    assert plugins.list_added() == ["greet"]
     assert plugins.registry.problems == {}
 
 
@@ -226,21 +226,21 @@ def test_a_link_whose_target_becomes_part_of_a_vault_loses_its_tools(
     plugins.folder.mkdir()
     (plugins.folder / "mine.py").symlink_to(tmp_path / "other" / "x.py")
     plugins.registry.refresh()
-    assert plugins.added() == ["greet"]
+    assert plugins.list_added() == ["greet"]
     plugins.registry.guard([tmp_path / "other"])
     plugins.registry.refresh()
-    assert plugins.added() == []
+    assert plugins.list_added() == []
 
 
 def test_a_world_writable_folder_is_not_loaded(plugins: PluginFolder) -> None:
     plugins.folder.mkdir()
     plugins.folder.chmod(0o777)
     plugins.write("mine.py", "greet", "hello")
-    assert plugins.added() == []
+    assert plugins.list_added() == []
     assert "everybody" in plugins.registry.problems["tools"]
     plugins.folder.chmod(0o755)
     plugins.registry.refresh()
-    assert plugins.added() == ["greet"]
+    assert plugins.list_added() == ["greet"]
 
 
 def test_a_folder_inside_a_vault_is_not_loaded(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_a_folder_inside_a_vault_is_not_loaded(tmp_path: Path) -> None:
     vault.mkdir()
     plugins = PluginFolder(vault / "tools", vault)
     plugins.write("mine.py", "greet", "hello")
-    assert plugins.added() == []
+    assert plugins.list_added() == []
     assert "inside a vault" in plugins.registry.problems["tools"]
 
 
@@ -258,7 +258,7 @@ def test_a_link_into_a_vault_is_not_loaded(plugins: PluginFolder, tmp_path: Path
     plugins.folder.mkdir()
     (plugins.folder / "mine.py").symlink_to(tmp_path / "vault" / "trap.py")
     plugins.registry.refresh()
-    assert plugins.added() == []
+    assert plugins.list_added() == []
     assert "leads into a vault" in plugins.registry.problems["mine.py"]
 
 
@@ -267,14 +267,14 @@ def test_a_world_writable_file_is_not_loaded(plugins: PluginFolder) -> None:
     (plugins.folder / "other.py").write_text(GOOD.format(name="bow", says="x"))
     (plugins.folder / "other.py").chmod(0o666)
     plugins.registry.refresh()
-    assert plugins.added() == ["greet"]
+    assert plugins.list_added() == ["greet"]
 
 
 def test_hidden_and_private_files_are_ignored(plugins: PluginFolder) -> None:
     plugins.write("_helper.py", "greet", "hello")
     plugins.write(".hidden.py", "bow", "hello")
     plugins.raw("notes.txt", "no code")
-    assert plugins.added() == []
+    assert plugins.list_added() == []
 
 
 def test_tools_are_switched_by_name_and_by_group_before_they_are_seen(tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def test_tools_are_switched_by_name_and_by_group_before_they_are_seen(tmp_path: 
     plugins.write("mine.py", "greet", "hello")
     plugins.write("other.py", "bow", "silently")
     plugins.write("third.py", "wave", "hi")
-    assert plugins.added() == ["wave"]
+    assert plugins.list_added() == ["wave"]
     plugins.switches.change(
         ToolsConfig(enable=("greet", "notes")), (*STANDARD_TOOLS, *plugins.registry.tools())
     )
@@ -309,8 +309,8 @@ def test_packages_add_tools_by_entry_point(
     write_package(site, "more-stars", "stars = more_pkg", more_pkg=GOOD.format(name="shine", says="+"))
     monkeypatch.syspath_prepend(str(site))
     plugins.registry.load_packages()
-    assert set(plugins.added()) == {"twinkle", "fall", "shine"}
-    assert plugins.says("twinkle") == "*"
+    assert set(plugins.list_added()) == {"twinkle", "fall", "shine"}
+    assert plugins.call_text("twinkle") == "*"
     assert {tool.group for tool in plugins.registry.tools()} == {"stars"}
     assert "AttributeError" in plugins.registry.problems["stars:bad"]
     assert "not a module" in plugins.registry.problems["stars:no"]
@@ -324,4 +324,4 @@ def test_packages_keep_their_tools_when_the_files_are_left_out(
     plugins.registry.load_packages()
     plugins.write("mine.py", "greet", "hello")
     plugins.registry.clear()
-    assert plugins.added() == ["wane"]
+    assert plugins.list_added() == ["wane"]

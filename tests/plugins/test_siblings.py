@@ -39,10 +39,10 @@ def test_a_file_imports_its_sibling_and_follows_its_changes(plugins: PluginFolde
     plugins.raw("_words.py", word("one"))
     plugins.raw("a.py", USER.format(module="_words", name="first"))
     plugins.raw("b.py", USER.format(module="_words", name="second"))
-    assert plugins.added() == ["first", "second"]
-    assert plugins.says("first") == plugins.says("second") == "one"
+    assert plugins.list_added() == ["first", "second"]
+    assert plugins.call_text("first") == plugins.call_text("second") == "one"
     plugins.raw("_words.py", word("three"))
-    assert plugins.says("first") == plugins.says("second") == "three"
+    assert plugins.call_text("first") == plugins.call_text("second") == "three"
 
 
 def test_a_missing_or_broken_sibling_is_reported_and_tried_again(plugins: PluginFolder) -> None:
@@ -51,16 +51,16 @@ def test_a_missing_or_broken_sibling_is_reported_and_tried_again(plugins: Plugin
     plugins.raw("_missing_words.py", "def word(:\n")
     assert "line 1" in plugins.registry.problems["a.py"]
     plugins.raw("_missing_words.py", word("found"))
-    assert plugins.says("first") == "found"
+    assert plugins.call_text("first") == "found"
     assert plugins.registry.problems == {}
 
 
 def test_a_sibling_imported_during_a_call_is_followed_too(plugins: PluginFolder) -> None:
     plugins.raw("_late_words.py", word("one"))
     plugins.raw("a.py", LATE)
-    assert plugins.says("late") == "one"
+    assert plugins.call_text("late") == "one"
     plugins.raw("_late_words.py", word("three"))
-    assert plugins.says("late") == "three"
+    assert plugins.call_text("late") == "three"
 
 
 def test_files_that_use_no_sibling_are_not_loaded_again(plugins: PluginFolder) -> None:
@@ -91,7 +91,7 @@ def test_a_sibling_that_others_can_write_is_not_run(plugins: PluginFolder, tmp_p
         shared.write_text(word("evil"), "utf-8")
         shared.chmod(0o666)
     plugins.raw("a.py", USER.format(module="_foreign_words", name="first"))
-    assert plugins.added() == []
+    assert plugins.list_added() == []
     says = plugins.registry.problems["a.py"]
     assert "_foreign_words.py is not loaded: " in says
     assert ("vault" if how == "in a vault" else "everybody") in says
@@ -103,7 +103,7 @@ def test_a_sibling_that_becomes_part_of_a_vault_is_unloaded(plugins: PluginFolde
     plugins.raw("b.py", "")
     (plugins.folder / "_moved_words.py").symlink_to(tmp_path / "elsewhere" / "words.py")
     plugins.raw("a.py", USER.format(module="_moved_words", name="first"))
-    assert plugins.says("first") == "one"
+    assert plugins.call_text("first") == "one"
     plugins.registry.guard([tmp_path / "elsewhere"])
     plugins.registry.refresh()
     assert "it leads into a vault" in plugins.registry.problems["a.py"]

@@ -54,7 +54,7 @@ class Chat(VaultWire):
         found: dict[str, Any] = result["_meta"][VIEW_KEY]
         return found
 
-    async def refused(self, **arguments: Any) -> str:
+    async def catch_refusal(self, **arguments: Any) -> str:
         result = await self.call(DECIDE.name, arguments)
         assert result["isError"], result
         assert VIEW_KEY not in result.get("_meta", {})
@@ -159,11 +159,11 @@ async def test_a_model_that_calls_the_tool_itself_is_refused(tmp_path: Path) -> 
         shown = await wire.propose()
         for code in ("", "guess", shown["code"][:-1], shown["code"] + "x", shown["id"]):
             for action in ("accept", "reject", "look"):
-                message = await wire.refused(id=shown["id"], code=code, action=action)
+                message = await wire.catch_refusal(id=shown["id"], code=code, action=action)
                 assert message.startswith(
                     "The code is not that of the view in which the person sees the change."
                 )
-        message = await wire.refused(id=shown["id"], action="accept")
+        message = await wire.catch_refusal(id=shown["id"], action="accept")
         assert "Nothing was decided." in message
         assert "page" in message
         assert (read(tmp_path), await wire.history()) == (HELLO, [])
@@ -174,10 +174,10 @@ async def test_a_code_decides_once_and_on_its_own_change_alone(tmp_path: Path) -
     async with chat(tmp_path) as wire:
         one, other = await wire.propose("one"), await wire.propose("other")
         assert one["id"] != other["id"]
-        await wire.refused(id=other["id"], code=one["code"], action="accept")
+        await wire.catch_refusal(id=other["id"], code=one["code"], action="accept")
         await wire.decide(one, "reject")
         for action in ("accept", "reject"):
-            message = await wire.refused(id=one["id"], code=one["code"], action=action)
+            message = await wire.catch_refusal(id=one["id"], code=one["code"], action=action)
             assert message.startswith("The code of this view has been used.")
         # It still says what became of it.
         assert (await wire.decide(one, "look"))["decision"] == "rejected by a person (chat)"
@@ -189,15 +189,15 @@ async def test_a_decision_that_makes_no_sense_leaves_the_code(tmp_path: Path) ->
     async with chat(tmp_path) as wire:
         shown = await wire.propose()
         given = {"id": shown["id"], "code": shown["code"]}
-        assert "no file" in await wire.refused(
+        assert "no file" in await wire.catch_refusal(
             **given, action="accept", files=[{"path": "No.md", "text": ""}]
         )
-        assert "hunks 0 to 0" in await wire.refused(
+        assert "hunks 0 to 0" in await wire.catch_refusal(
             **given, action="accept", files=[{"path": "Hello.md", "hunks": [3]}]
         )
-        assert "action" in await wire.refused(**given, action="apply")
-        assert "force" in await wire.refused(**given, action="accept", force=True)
-        assert "is not a proposal" in await wire.refused(code=shown["code"], id="12", action="accept")
+        assert "action" in await wire.catch_refusal(**given, action="apply")
+        assert "force" in await wire.catch_refusal(**given, action="accept", force=True)
+        assert "is not a proposal" in await wire.catch_refusal(code=shown["code"], id="12", action="accept")
         assert (read(tmp_path), await wire.history()) == (HELLO, [])
         assert (await wire.decide(shown, "accept"))["status"] == "accepted"
 
@@ -213,7 +213,7 @@ async def test_what_changed_meanwhile_is_shown_again_with_a_new_code(tmp_path: P
         assert again["message"].startswith("Nothing was written.")
         assert again["code"] not in ("", shown["code"])
         assert read(tmp_path) == conflicting
-        await wire.refused(id=shown["id"], code=shown["code"], action="accept")
+        await wire.catch_refusal(id=shown["id"], code=shown["code"], action="accept")
         text = HELLO.replace("line 2\n", "both\n")
         assert (await wire.decide(again, "accept", files=[{"path": "Hello.md", "text": text}]))[
             "status"
@@ -231,7 +231,7 @@ async def test_a_view_that_looks_again_has_a_code_for_what_it_sees_then(
         now = await wire.decide(shown, "look")
         assert now["code"] != shown["code"]
         assert now["files"][0]["text"] == HELLO.replace("line 2\n", "mine\n") + "more\n"
-        await wire.refused(id=shown["id"], code=shown["code"], action="accept")
+        await wire.catch_refusal(id=shown["id"], code=shown["code"], action="accept")
         # A look with the old one gives no new one.
         assert (await wire.decide(shown, "look"))["code"] == ""
         assert (await wire.decide(now, "accept"))["status"] == "accepted"
@@ -244,7 +244,7 @@ async def test_what_was_decided_elsewhere_is_shown_and_cannot_be_decided_again(t
         shown = await wire.propose()
         engine = wire.engines["Notes"]
         Decider(engine, store_of(engine.cache)).reject(int(shown["id"][1:]), by="page")
-        message = await wire.refused(id=shown["id"], code=shown["code"], action="accept")
+        message = await wire.catch_refusal(id=shown["id"], code=shown["code"], action="accept")
         assert "rejected by a person (page)" in message
         assert (await wire.decide(shown, "look"))["decision"] == "rejected by a person (page)"
         assert read(tmp_path) == HELLO
@@ -254,7 +254,7 @@ async def test_a_code_ends_with_its_process(tmp_path: Path) -> None:
     async with chat(tmp_path) as wire:
         shown = await wire.propose()
     async with chat(tmp_path) as wire:
-        await wire.refused(id=shown["id"], code=shown["code"], action="accept")
+        await wire.catch_refusal(id=shown["id"], code=shown["code"], action="accept")
         # Asking for the same again shows the same proposal, with a code of this process.
         again = await wire.propose()
         assert again["id"] == shown["id"]
@@ -329,7 +329,7 @@ async def test_a_change_too_long_to_show_is_not_accepted_unseen(tmp_path: Path) 
         assert shown["files"] == [
             {"path": "Hello.md", "was": "", "change": "changed", "conflict": "", "fits": False}
         ]
-        message = await wire.refused(id=shown["id"], code=shown["code"], action="accept")
+        message = await wire.catch_refusal(id=shown["id"], code=shown["code"], action="accept")
         assert "too long to be shown here" in message
         assert read(tmp_path) == long
         assert (await wire.decide(shown, "reject"))["status"] == "rejected"

@@ -38,7 +38,7 @@ def test_nothing_is_written_before_a_decision(reviewed: Make) -> None:
 def test_accepting_writes_as_the_assistant_and_can_be_undone(reviewed: Make) -> None:
     vault = reviewed({"A.md": "one\n"})
     number = vault.ask(Append(note="A", content="two"))
-    result = vault.decider.accept(number, by="page", seen=vault.seen(number))
+    result = vault.decider.accept(number, by="page", seen=vault.read_hash(number))
     assert (result.outcome, vault.read("A.md")) == ("accepted", "one\ntwo\n")
     (entry,) = vault.engine.history.changes()
     assert (entry.id, entry.actor, entry.label) == (result.change, "robot", "append")
@@ -49,7 +49,7 @@ def test_accepting_writes_as_the_assistant_and_can_be_undone(reviewed: Make) -> 
 def test_the_answer_is_that_of_a_change_without_review(reviewed: Make) -> None:
     vault = reviewed({"A.md": "# H\n\ntext\n", "B.md": "[[A#H]]\n"})
     number = vault.ask(SetProperty(note="A", name="k", value="v"))
-    vault.decider.accept(number, by="page", seen=vault.seen(number))
+    vault.decider.accept(number, by="page", seen=vault.read_hash(number))
     reviewed_answer = vault.store.outcome(number)
     vault.engine.undo(int(reviewed_answer.change_id))
     plain = vault.engine.apply([SetProperty(note="A", name="k", value="v")], actor="robot")
@@ -75,7 +75,7 @@ def test_rejecting_changes_nothing(reviewed: Make) -> None:
 def test_the_person_may_edit_first(reviewed: Make) -> None:
     vault = reviewed({"A.md": "one\r\ntwo\r\n"})
     number = vault.ask(Append(note="A", content="three"))
-    seen = vault.seen(number)
+    seen = vault.read_hash(number)
     edited = [FileDecision(path="A.md", text="one\ntwo\nTHREE\n")]
     result = vault.decider.accept(number, by="page", seen=seen, files=edited)
     assert (result.outcome, vault.read("A.md")) == ("accepted", "one\r\ntwo\r\nTHREE\r\n")
@@ -90,7 +90,7 @@ def test_one_hunk_may_be_accepted(reviewed: Make) -> None:
         ReplaceText(note="A", old="line 17\n", new="LINE 17\n"),
     )
     vault.decider.accept(
-        number, by="page", seen=vault.seen(number), files=[FileDecision(path="A.md", hunks=(1,))]
+        number, by="page", seen=vault.read_hash(number), files=[FileDecision(path="A.md", hunks=(1,))]
     )
     assert vault.read("A.md") == NOTE.replace("line 17", "LINE 17")
     with pytest.raises(InvalidArgument, match="hunks 0 to 0"):
@@ -103,7 +103,7 @@ def test_one_file_may_be_left_out(reviewed: Make) -> None:
     vault = reviewed({"A.md": "a\n", "B.md": "b\n"})
     number = vault.ask(Append(note="A", content="x"), Append(note="B", content="x"), Create(note="C"))
     vault.decider.accept(
-        number, by="page", seen=vault.seen(number), files=[FileDecision(path="B.md", skip=True)]
+        number, by="page", seen=vault.read_hash(number), files=[FileDecision(path="B.md", skip=True)]
     )
     assert (vault.read("A.md"), vault.read("B.md"), vault.read("C.md")) == ("a\nx\n", "b\n", "")
 
@@ -111,7 +111,7 @@ def test_one_file_may_be_left_out(reviewed: Make) -> None:
 def test_lines_that_others_changed_are_kept(reviewed: Make) -> None:
     vault = reviewed({"A.md": NOTE})
     number = vault.ask(ReplaceText(note="A", old="line 2\n", new="LINE 2\n"))
-    seen = vault.seen(number)
+    seen = vault.read_hash(number)
     vault.write("A.md", NOTE.replace("line 15", "other"))
     result = vault.decider.accept(number, by="page", seen=seen)
     assert result.outcome == "accepted"
@@ -121,12 +121,12 @@ def test_lines_that_others_changed_are_kept(reviewed: Make) -> None:
 def test_a_conflict_is_shown_again_and_never_forced(reviewed: Make) -> None:
     vault = reviewed({"A.md": NOTE})
     number = vault.ask(Write(note="A", content=NOTE.replace("line 2\n", "LINE 2\n")))
-    seen = vault.seen(number)
+    seen = vault.read_hash(number)
     mine = NOTE.replace("line 2\n", "mine\n")
     vault.write("A.md", mine)
     result = vault.decider.accept(number, by="page", seen=seen)
     assert (result.outcome, vault.read("A.md")) == ("shown-again", mine)
-    again = vault.seen(number)
+    again = vault.read_hash(number)
     assert again != seen
     assert vault.decider.accept(number, by="page", seen=again).outcome == "shown-again"
     text = [FileDecision(path="A.md", text=NOTE.replace("line 2\n", "both\n"))]
@@ -138,7 +138,7 @@ def test_an_edit_at_the_end_of_a_note_that_grew_is_made_there(reviewed: Make) ->
     """Two insertions at one place have no merge; but the assistant asked to append, and that still fits."""
     vault = reviewed({"A.md": "one\n"})
     number = vault.ask(Append(note="A", content="robot"))
-    seen = vault.seen(number)
+    seen = vault.read_hash(number)
     vault.write("A.md", "one\nmine\n")
     assert vault.decider.accept(number, by="page", seen=seen).outcome == "accepted"
     assert vault.read("A.md") == "one\nmine\nrobot\n"
@@ -186,8 +186,8 @@ def test_two_proposals_on_one_note(reviewed: Make) -> None:
     vault = reviewed({"A.md": NOTE})
     first = vault.ask(ReplaceText(note="A", old="line 2\n", new="first\n"))
     second = vault.ask(ReplaceText(note="A", old="line 15\n", new="second\n"))
-    seen = vault.seen(second)
-    assert vault.decider.accept(first, by="page", seen=vault.seen(first)).outcome == "accepted"
+    seen = vault.read_hash(second)
+    assert vault.decider.accept(first, by="page", seen=vault.read_hash(first)).outcome == "accepted"
     assert vault.decider.accept(second, by="page", seen=seen).outcome == "accepted"
     assert vault.read("A.md") == NOTE.replace("line 2\n", "first\n").replace("line 15\n", "second\n")
 
@@ -201,12 +201,12 @@ def test_the_same_call_again_is_the_same_proposal(reviewed: Make) -> None:
 def test_a_move_takes_links_along_that_appeared_since(reviewed: Make) -> None:
     vault = reviewed({"A.md": "a\n", "B.md": "[[A]]\n", "C.md": "c\n"})
     number = vault.ask(Move(note="A", to="New"))
-    seen = vault.seen(number)
+    seen = vault.read_hash(number)
     vault.engine.apply([Append(note="C", content="[[A]]")])
     again = vault.decider.accept(number, by="page", seen=seen)
     assert again.outcome == "shown-again"
     assert {row.path for row in again.proposal.rows} == {"New.md", "B.md", "C.md"}
-    assert vault.decider.accept(number, by="page", seen=vault.seen(number)).outcome == "accepted"
+    assert vault.decider.accept(number, by="page", seen=vault.read_hash(number)).outcome == "accepted"
     assert [vault.read(path) for path in ("New.md", "B.md", "C.md")] == ["a\n", "[[New]]\n", "c\n[[New]]\n"]
     assert not (vault.folder / "A.md").exists()
 
@@ -215,7 +215,7 @@ def test_a_deletion_goes_to_the_trash_and_comes_back(reviewed: Make) -> None:
     vault = reviewed({"F/A.md": "a\n", "F/B.md": "b\n"})
     number = vault.ask(Delete(note="F/"), review="destructive")
     assert [row.path for row in vault.store.get(number).rows] == ["F/", "F/A.md", "F/B.md"]
-    vault.decider.accept(number, by="page", seen=vault.seen(number))
+    vault.decider.accept(number, by="page", seen=vault.read_hash(number))
     assert not (vault.folder / "F").exists()
     vault.decider.undo(number, by="page")
     assert vault.read("F/A.md") == "a\n"
@@ -224,7 +224,7 @@ def test_a_deletion_goes_to_the_trash_and_comes_back(reviewed: Make) -> None:
 def test_a_note_that_somebody_else_created_is_not_overwritten(reviewed: Make) -> None:
     vault = reviewed({})
     number = vault.ask(Create(note="New", content="robot\n"))
-    seen = vault.seen(number)
+    seen = vault.read_hash(number)
     vault.write("New.md", "mine\n")
     assert vault.decider.accept(number, by="page", seen=seen).outcome == "shown-again"
     assert vault.read("New.md") == "mine\n"
@@ -235,7 +235,7 @@ def test_a_new_note_that_would_take_links_over_pins_them(reviewed: Make, links_c
     vault = reviewed({"F/Note.md": "old\n", "B.md": "see [[Note]]\n\nmore\n"})
     number = vault.ask(Create(note="./Note.md", content="new\n"))
     assert {row.path for row in vault.store.get(number).rows} == {"Note.md", "B.md"}
-    seen = vault.seen(number)
+    seen = vault.read_hash(number)
     rest = "changed" if links_changed else "more"
     vault.write("B.md", f"see [[Note]]\n\n{rest}\n")
     assert vault.decider.accept(number, by="page", seen=seen).outcome == "accepted"
@@ -248,7 +248,7 @@ def test_a_new_note_that_would_take_links_over_pins_them(reviewed: Make, links_c
 def test_a_heading_s_links_follow_and_are_counted(reviewed: Make) -> None:
     vault = reviewed({"A.md": "# Old\n", "B.md": "[[A#Old]]\n"})
     number = vault.ask(RenameHeading(note="A", heading="Old", to="New"))
-    vault.decider.accept(number, by="page", seen=vault.seen(number))
+    vault.decider.accept(number, by="page", seen=vault.read_hash(number))
     assert vault.read("B.md") == "[[A#New]]\n"
     assert {file.path: file.links for file in vault.store.outcome(number).files} == {"A.md": 0, "B.md": 1}
 
@@ -259,7 +259,7 @@ def test_a_template_is_written_as_it_was_shown(reviewed: Make) -> None:
     body = vault.decider.show(number).body
     assert body is not None
     (file,) = body.version.files
-    vault.decider.accept(number, by="page", seen=vault.seen(number))
+    vault.decider.accept(number, by="page", seen=vault.read_hash(number))
     assert vault.read("New.md").encode() == file.after
 
 
@@ -269,7 +269,7 @@ def test_an_attachment_is_accepted_whole(reviewed: Make) -> None:
     number = vault.ask(AddFile(path="x.png", data=data))
     with pytest.raises(InvalidArgument, match="as a whole"):
         vault.decider.accept(number, by="page", files=[FileDecision(path="x.png", text="")])
-    vault.decider.accept(number, by="page", seen=vault.seen(number))
+    vault.decider.accept(number, by="page", seen=vault.read_hash(number))
     assert (vault.folder / "x.png").read_bytes() == data
 
 
@@ -279,7 +279,7 @@ def test_a_change_keeps_to_the_scope_of_whoever_asked(reviewed: Make) -> None:
     vault = reviewed(files, scope=Scope(deny=("Private/",)))
     number = vault.ask(Move(note="A", to="Z"))
     assert {row.path for row in vault.store.get(number).rows} == {"Work/Z.md", "Work/B.md"}
-    vault.decider.accept(number, by="page", seen=vault.seen(number))
+    vault.decider.accept(number, by="page", seen=vault.read_hash(number))
     assert vault.read("Private/P.md") == "[[Z]]\n"
 
 
@@ -308,5 +308,5 @@ def test_a_change_that_somebody_made_already_is_accepted_without_one(reviewed: M
     vault = reviewed({"A.md": NOTE})
     number = vault.ask(ReplaceText(note="A", old="line 2\n", new="LINE 2\n"))
     vault.write("A.md", NOTE.replace("line 2\n", "LINE 2\n"))
-    result = vault.decider.accept(number, by="page", seen=vault.seen(number))
+    result = vault.decider.accept(number, by="page", seen=vault.read_hash(number))
     assert (result.outcome, result.change) == ("accepted", 0)

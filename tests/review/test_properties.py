@@ -53,7 +53,7 @@ def test_an_accepted_change_is_merged_into_the_current_note(reviewed: Make) -> N
         old, new, now = "".join(base), "".join(proposed), "".join(mine)
         vault.write(name, old)
         proposal = vault.ask(Write(note=name, content=new))
-        seen = vault.seen(proposal)
+        seen = vault.read_hash(proposal)
         vault.write(name, now)
         result = vault.decider.accept(proposal, by="page", seen=seen)
         seen_outcomes.add(result.outcome)
@@ -84,7 +84,7 @@ def test_a_person_s_text_is_merged_the_same_way(reviewed: Make) -> None:
         old, now = "".join(base), "".join(mine)
         vault.write(name, old)
         proposal = vault.ask(Write(note=name, content="".join(proposed)))
-        seen = vault.seen(proposal)
+        seen = vault.read_hash(proposal)
         vault.write(name, now)
         files = [FileDecision(path=name, text="".join(edited))]
         merged = merge_texts(old, "".join(edited), now)

@@ -127,7 +127,7 @@ async def test_of_silent_sockets_only_a_few_are_open_at_once(serving: Serving) -
         silent = [await connect(served.listening.port, "/editor") for _ in range(MAX_UNAUTHENTICATED + 3)]
         for client in silent[:3]:
             # One whose time for the token is over would get a close frame.
-            assert await client.ended() == b""
+            assert await client.wait_until_closed() == b""
         # The others are still open: each may send its token.
         for client in silent[3:]:
             await client.send(make_message(1, "ping"))

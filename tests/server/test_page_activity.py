@@ -119,7 +119,7 @@ async def test_an_undo_over_a_later_change_is_refused_and_can_be_forced(serving:
         api = open_page_api(served)
         await served.call("edit_note", op="append", name="Hello.md", content="one\n")
         (served.vault / "Hello.md").write_text("something else\n")
-        assert await api.refused("/undo", method="POST", json={"vault": "Notes", "change": 1}) == (
+        assert await api.catch_refusal("/undo", method="POST", json={"vault": "Notes", "change": 1}) == (
             409,
             "SERVER_ERROR",
         )
@@ -132,8 +132,8 @@ async def test_an_undo_over_a_later_change_is_refused_and_can_be_forced(serving:
             {"vault": "Notes", "change": "1"},
             {"vault": "Notes", "change": 99},
         ):
-            assert await api.refused("/undo", method="POST", json=body) == (400, "INVALID_PARAMS")
-        assert await api.refused("/undo", method="POST", json={"vault": "No", "change": 1}) == (
+            assert await api.catch_refusal("/undo", method="POST", json=body) == (400, "INVALID_PARAMS")
+        assert await api.catch_refusal("/undo", method="POST", json={"vault": "No", "change": 1}) == (
             404,
             "VAULT_NOT_FOUND",
         )
@@ -165,7 +165,7 @@ async def test_a_note_that_becomes_private_leaves_the_timeline(serving: Serving)
 
         await api.until(gone)
         assert (await api.assistant())["summary"] == "read Hello.md"
-        assert await api.refused("/change", params={"change": 1}) == (400, "INVALID_PARAMS")
+        assert await api.catch_refusal("/change", params={"change": 1}) == (400, "INVALID_PARAMS")
 
 
 WRONG = (
@@ -186,8 +186,8 @@ async def test_a_wrong_question_names_the_argument(serving: Serving) -> None:
         for query in WRONG:
             status, body = await api.ask("/activity", params=query)
             assert (status, body["error"]["argument"]) == (400, next(iter(query)))
-        assert await api.refused("/activity", params={"vault": "No"}) == (404, "VAULT_NOT_FOUND")
-        assert await api.refused("/activity", params={"note": "No"}) == (404, "FILE_NOT_FOUND")
+        assert await api.catch_refusal("/activity", params={"vault": "No"}) == (404, "VAULT_NOT_FOUND")
+        assert await api.catch_refusal("/activity", params={"note": "No"}) == (404, "FILE_NOT_FOUND")
 
 
 async def test_the_protocol_view_has_every_message_and_json_only_on_demand(serving: Serving) -> None:
@@ -215,8 +215,8 @@ async def test_the_protocol_view_has_every_message_and_json_only_on_demand(servi
             assert secret not in texts[0] and read_page_token(served) not in texts[0]
             await watcher.request("watchTrace", on=False)
             assert (await api.get(f"/trace/{later[0]['n']}"))["json"] is None
-        assert await api.refused("/trace/999999") == (404, "NOT_FOUND")
-        assert await api.refused("/trace", params={"direction": "up"}) == (400, "INVALID_PARAMS")
+        assert await api.catch_refusal("/trace/999999") == (404, "NOT_FOUND")
+        assert await api.catch_refusal("/trace", params={"direction": "up"}) == (400, "INVALID_PARAMS")
 
 
 async def test_the_counters_add_up(serving: Serving) -> None:

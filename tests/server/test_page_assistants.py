@@ -248,13 +248,13 @@ async def test_wrong_requests_get_the_reason(serving: Serving) -> None:
     async with serving() as served:
         api = open_page_api(served)
         for path in ("/assistants/a99/pause", "/assistants/a99/explode", "/assistants/explode"):
-            assert await api.refused(path, method="POST", json={}) == (404, "NOT_FOUND")
+            assert await api.catch_refusal(path, method="POST", json={}) == (404, "NOT_FOUND")
         await served.call("read_note", path="Hello.md")
         assistant = await api.assistant()
         for body in ({"revoke": True}, {"revoke": 1}, {"force": True}, [], "x"):
             path = f"/assistants/{assistant['id']}/pause"
-            assert await api.refused(path, method="POST", json=body) == (400, "INVALID_PARAMS")
-        assert await api.refused(f"/assistants/{assistant['id']}/pause") == (405, "METHOD_NOT_ALLOWED")
+            assert await api.catch_refusal(path, method="POST", json=body) == (400, "INVALID_PARAMS")
+        assert await api.catch_refusal(f"/assistants/{assistant['id']}/pause") == (405, "METHOD_NOT_ALLOWED")
         assert not (await api.assistant())["paused"]
 
 
@@ -270,9 +270,9 @@ async def test_a_limited_token_sees_only_itself_and_controls_nobody(serving: Ser
         assert {entry["assistant"]["name"] for entry in entries} == {"narrow"}
         assert "Diary" not in json.dumps(entries) + json.dumps(await mine.get("/assistants"))
         for path in ("/assistants/pause", f"/assistants/{seen['id']}/resume", "/undo"):
-            assert await mine.refused(path, method="POST", json={}) == (403, "OWNER_ONLY")
+            assert await mine.catch_refusal(path, method="POST", json={}) == (403, "OWNER_ONLY")
         for path in ("/trace", "/stats"):
-            assert await mine.refused(path) == (403, "OWNER_ONLY")
+            assert await mine.catch_refusal(path) == (403, "OWNER_ONLY")
 
 
 async def test_the_page_shows_at_once_which_assistants_connect_and_what_they_do(serving: Serving) -> None:

@@ -127,9 +127,9 @@ async def test_around_a_note_are_those_so_many_links_away(
         assert await walk(served, "N4.md", 3) == {f"N{place}.md" for place in range(1, 8)}
         assert await walk(served, "Alone.md", 5) == {"Alone.md"}
         api = open_page_api(served)
-        assert await api.refused("/graph", params={"note": "Nowhere"}) == (404, "FILE_NOT_FOUND")
+        assert await api.catch_refusal("/graph", params={"note": "Nowhere"}) == (404, "FILE_NOT_FOUND")
         for depth in ("0", "6", "-1", "x"):
-            status = await api.refused("/graph", params={"note": "N1", "depth": depth})
+            status = await api.catch_refusal("/graph", params={"note": "N1", "depth": depth})
             assert status == (400, "INVALID_PARAMS")
         monkeypatch.setattr(graph_api, "AROUND", 4)
         cut = await api.get("/graph", note="N4", depth=3)

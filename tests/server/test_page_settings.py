@@ -70,7 +70,7 @@ async def test_a_token_is_made_shown_once_and_revoked(serving: Serving) -> None:
         assert (status, answer["revoked"]["name"]) == (200, "Café laptop")
         assert (await api.get("/tokens"))["tokens"] == []
         assert await served.status(**headers) == 401
-        assert await api.refused(f"/tokens/{token['id']}", method="DELETE") == (400, "INVALID_PARAMS")
+        assert await api.catch_refusal(f"/tokens/{token['id']}", method="DELETE") == (400, "INVALID_PARAMS")
 
 
 WRONG: tuple[tuple[dict[str, object], str], ...] = (
@@ -148,6 +148,9 @@ async def test_settings_are_only_for_the_owner(serving: Serving) -> None:
         _, secret = served.tokens.make("full access")
         other = open_page_api(served).with_token(secret)
         for path in ("/settings", "/tokens", "/connections", "/doctor", "/companion"):
-            assert await other.refused(path) == (403, "OWNER_ONLY")
-        assert await other.refused("/tokens", method="POST", json={"name": "more"}) == (403, "OWNER_ONLY")
-        assert await other.refused("/clients", method="POST", json={}) == (403, "OWNER_ONLY")
+            assert await other.catch_refusal(path) == (403, "OWNER_ONLY")
+        assert await other.catch_refusal("/tokens", method="POST", json={"name": "more"}) == (
+            403,
+            "OWNER_ONLY",
+        )
+        assert await other.catch_refusal("/clients", method="POST", json={}) == (403, "OWNER_ONLY")

@@ -28,7 +28,7 @@ class Looks:
         if self.fails:
             raise RuntimeError("nothing can be read")
 
-    async def another(self) -> None:
+    async def wait_for_another(self) -> None:
         wanted = self.count + 1
         async with asyncio.timeout(BOUND), self._came:
             await self._came.wait_for(lambda: self.count >= wanted)
@@ -48,17 +48,17 @@ async def watching(folder: Path) -> AsyncIterator[Looks]:
 async def test_a_folder_that_is_not_there_yet_is_looked_for(tmp_path: Path) -> None:
     folder = tmp_path / "vaultbridge"
     async with watching(folder) as looks:
-        await looks.another()
+        await looks.wait_for_another()
         folder.mkdir()
         (folder / "config.toml").write_text("")
-        await looks.another()
+        await looks.wait_for_another()
 
 
 async def test_the_watcher_compares_at_intervals_without_events(tmp_path: Path) -> None:
     """Some file systems report no changes."""
     async with watching(tmp_path) as looks:
-        await looks.another()
-        await looks.another()
+        await looks.wait_for_another()
+        await looks.wait_for_another()
 
 
 async def test_a_look_that_fails_is_logged_and_not_the_last(
@@ -66,9 +66,9 @@ async def test_a_look_that_fails_is_logged_and_not_the_last(
 ) -> None:
     async with watching(tmp_path) as looks:
         looks.fails = True
-        await looks.another()
-        await looks.another()
+        await looks.wait_for_another()
+        await looks.wait_for_another()
         assert "applying a change to the configuration failed" in caplog.text
         assert "nothing can be read" in caplog.text
         looks.fails = False
-        await looks.another()
+        await looks.wait_for_another()

@@ -107,7 +107,7 @@ class Vault:
     def dump(self) -> dict[str, Any]:
         return dump(self.index)
 
-    def rebuilt(self) -> dict[str, Any]:
+    def rebuild(self) -> dict[str, Any]:
         """Returns the dump of a new index of the same files."""
         self._rebuilt += 1
         folder = self.cache / f"rebuilt-{self._rebuilt}"

@@ -52,7 +52,7 @@ class MemoryVault:
     def read(self, path: str) -> str:
         return self.texts[path]
 
-    def after(
+    def apply(
         self, edits: Mapping[str, Iterable[Change]], moves: Mapping[str, str] | None = None
     ) -> MemoryVault:
         moved = moves or {}

@@ -39,7 +39,7 @@ class PageApi:
         assert status == 200, answer
         return answer
 
-    async def refused(self, path: str, *, method: str = "GET", **options: Any) -> tuple[int, str]:
+    async def catch_refusal(self, path: str, *, method: str = "GET", **options: Any) -> tuple[int, str]:
         """The status and code of a request that must fail."""
         status, body = await self.ask(path, method=method, **options)
         assert status >= 400, body

@@ -58,10 +58,10 @@ class PluginFolder:
         (self.folder / file).write_text(text, "utf-8")
         self.registry.refresh()
 
-    def says(self, name: str) -> str:
+    def call_text(self, name: str) -> str:
         return self.catalog.call(name, {}, NO_VAULTS).text
 
-    def added(self) -> list[str]:
+    def list_added(self) -> list[str]:
         return list(self.catalog.names())[self.own :]
 
 

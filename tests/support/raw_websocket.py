@@ -96,7 +96,7 @@ class RawClient:
             if got.opcode == CLOSE:
                 return got.close_code
 
-    async def ended(self) -> bytes:
+    async def wait_until_closed(self) -> bytes:
         """Wait until the server has closed its side. Returns what it sent before."""
         sent = b""
         with contextlib.suppress(ConnectionError):

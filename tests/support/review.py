@@ -87,7 +87,7 @@ class Reviewed:
             self.apply(*operations, review=review)
         return int(pending.value.facts["id"][1:])
 
-    def seen(self, number: int) -> str:
+    def read_hash(self, number: int) -> str:
         body = self.decider.show(number).body
         assert body is not None
         return body.version.hash

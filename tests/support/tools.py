@@ -58,7 +58,7 @@ class ToolHarness:
         inner: dict[str, Any] = answer.data["data"]
         return inner
 
-    def refused(self, kind: type[VaultbridgeError], tool: str, /, **arguments: Any) -> Any:
+    def catch_refusal(self, kind: type[VaultbridgeError], tool: str, /, **arguments: Any) -> Any:
         """The error of a call that must fail and leave the vault unchanged."""
         before = self.files()
         with pytest.raises(kind) as caught:

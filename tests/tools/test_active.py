@@ -74,7 +74,7 @@ def test_a_connected_editor_knows_the_selection(small: Small) -> None:
     ]
     assert "one\n[cut; continue with start=4]" in harness.text("active", max_chars=6)
     assert "Selected, lines 3-5:\ntwo" in harness.text("active", start=4)
-    assert harness.refused(InvalidArgument, "active", start=99).argument == "start"
+    assert harness.catch_refusal(InvalidArgument, "active", start=99).argument == "start"
 
 
 def test_a_private_note_is_never_the_active_one(small: Small) -> None:
@@ -93,8 +93,10 @@ def test_a_note_is_shown_in_the_app(small: Small) -> None:
     harness.call("open", name="N", heading="A B")
     harness.call("open", path="f/N", block="^b")
     assert app.asked == [("vault", "f/N.md", ""), ("vault", "f/N.md", "#A B"), ("vault", "f/N.md", "#^b")]
-    assert harness.refused(InvalidArgument, "open", name="N", heading="A", block="b").argument == "block"
-    harness.refused(NoteNotFound, "open", name="Q")
+    assert (
+        harness.catch_refusal(InvalidArgument, "open", name="N", heading="A", block="b").argument == "block"
+    )
+    harness.catch_refusal(NoteNotFound, "open", name="Q")
 
 
 def test_open_without_the_app_is_refused_with_the_contracts_message(
@@ -104,7 +106,7 @@ def test_open_without_the_app_is_refused_with_the_contracts_message(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-    error = small({"N.md": ""}).refused(ObsidianNotRunning, "open", name="N")
+    error = small({"N.md": ""}).catch_refusal(ObsidianNotRunning, "open", name="N")
     assert error.code == "OBSIDIAN_NOT_RUNNING"
     assert str(error) == "Obsidian application is not running. Please start Obsidian and try again."
 

@@ -74,7 +74,7 @@ def test_wrong_calls_are_named(small: Small) -> None:
     harness = small({"d.pdf": b"x" * 100, "N.md": ""})
 
     def argument(tool: str = "attachment", /, **arguments: object) -> str:
-        named: str = harness.refused(InvalidArgument, tool, **arguments).argument
+        named: str = harness.catch_refusal(InvalidArgument, tool, **arguments).argument
         return named
 
     assert argument() == "name"
@@ -87,19 +87,22 @@ def test_wrong_calls_are_named(small: Small) -> None:
     assert argument("add_attachment", name="noending", data=encode(b"a")) == "name"
     assert argument("add_attachment", name="a.png", data="") == "data"
     assert argument(action="steal", name="d.pdf") == "action"
-    harness.refused(NoteNotFound, "attachment", name="q.png")
-    harness.refused(NoteNotFound, "add_attachment", name="a.png", data=encode(b"a"), note="Q")
-    harness.refused(InvalidPath, "add_attachment", name="../a.png", data=encode(b"a"))
+    harness.catch_refusal(NoteNotFound, "attachment", name="q.png")
+    harness.catch_refusal(NoteNotFound, "add_attachment", name="a.png", data=encode(b"a"), note="Q")
+    harness.catch_refusal(InvalidPath, "add_attachment", name="../a.png", data=encode(b"a"))
 
 
 def test_a_file_too_large_for_a_message_is_refused(small: Small) -> None:
     harness = small({})
     too_much = "A" * (FILE_BYTES * 4 // 3 + 8)
-    assert harness.refused(InvalidArgument, "add_attachment", name="a.bin", data=too_much).argument == "data"
+    assert (
+        harness.catch_refusal(InvalidArgument, "add_attachment", name="a.bin", data=too_much).argument
+        == "data"
+    )
 
 
 def test_a_hidden_file_is_missing_and_its_name_cannot_be_probed(small: Small) -> None:
     harness = small({"f/s.png": b"s"}, scope=Scope(deny=("f/s.png",)))
-    harness.refused(NoteNotFound, "attachment", name="f/s.png")
+    harness.catch_refusal(NoteNotFound, "attachment", name="f/s.png")
     with pytest.raises(PermissionDenied):
         harness.call("add_attachment", name="f/s.png", data=encode(b"x"))

@@ -66,8 +66,8 @@ def test_a_base_needs_no_suffix_if_no_note_has_its_name(small: Small) -> None:
     whole = harness.text("base_query", name="Folder/Q.base")
     assert harness.text("base_query", name="Q") == harness.text("base_query", name="[[Folder/Q]]") == whole
     assert harness.text("base_query", name="Q#Two") == harness.text("base_query", name="Q.base", view="Two")
-    assert "'Nope'" in str(harness.refused(NoteNotFound, "base_query", name="Nope"))
-    assert harness.refused(InvalidArgument, "base_query", name="A").argument == "block"
+    assert "'Nope'" in str(harness.catch_refusal(NoteNotFound, "base_query", name="Nope"))
+    assert harness.catch_refusal(InvalidArgument, "base_query", name="A").argument == "block"
 
 
 def test_a_note_without_a_base_does_not_hide_the_base_of_its_name(small: Small) -> None:
@@ -95,7 +95,7 @@ def test_a_base_block_runs_in_the_context_of_its_note(small: Small) -> None:
     harness = small({**NOTES, "B.md": "---\nn: 2\n---\n```base\nviews: []\n```\n" + block})
     assert "| A.md |" in harness.text("base_query", name="B", block=2)
     assert "| A.md |" not in harness.text("base_query", name="B", block=2, this="f/C")
-    assert harness.refused(InvalidArgument, "base_query", name="B", block=3).argument == "block"
+    assert harness.catch_refusal(InvalidArgument, "base_query", name="B", block=3).argument == "block"
 
 
 def test_files_become_rows_with_their_values(small: Small) -> None:
@@ -128,7 +128,7 @@ def test_wrong_calls_are_named(small: Small) -> None:
     harness = small({**NOTES, "Q.base": BASE, "Bad.base": "views: [\n"})
 
     def argument(**arguments: object) -> str:
-        named: str = harness.refused(InvalidArgument, "base_query", **arguments).argument
+        named: str = harness.catch_refusal(InvalidArgument, "base_query", **arguments).argument
         return named
 
     assert argument() == "name"
@@ -137,9 +137,9 @@ def test_wrong_calls_are_named(small: Small) -> None:
     assert argument(name="Bad.base") == "name"
     assert argument(name="Q.base", view="Nope") == "view"
     assert argument(name="A") == "block"
-    harness.refused(NoteNotFound, "base_query", name="Nope.base")
-    harness.refused(NoteNotFound, "base_query", name="Q.base", this="Nope")
-    assert "nope()" in str(harness.refused(InvalidQuery, "base_query", base="filters: nope()"))
+    harness.catch_refusal(NoteNotFound, "base_query", name="Nope.base")
+    harness.catch_refusal(NoteNotFound, "base_query", name="Q.base", this="Nope")
+    assert "nope()" in str(harness.catch_refusal(InvalidQuery, "base_query", base="filters: nope()"))
 
 
 def test_hidden_notes_appear_neither_as_rows_nor_as_links(small: Small) -> None:

@@ -54,8 +54,8 @@ def test_one_failing_operation_stops_all(small: Small) -> None:
     harness = small({"A.md": "a\n"})
     good = {"op": "append", "name": "A", "content": "x"}
     bad = {"op": "replace_text", "name": "A", "old": "nowhere", "new": "x"}
-    assert "Operation 2 of 2" in str(harness.refused(EditRefused, "batch", operations=[good, bad]))
-    harness.refused(NoteNotFound, "batch", operations=[good, {"op": "delete", "name": "Q"}])
+    assert "Operation 2 of 2" in str(harness.catch_refusal(EditRefused, "batch", operations=[good, bad]))
+    harness.catch_refusal(NoteNotFound, "batch", operations=[good, {"op": "delete", "name": "Q"}])
 
 
 def test_a_dry_run_shows_all_diffs(small: Small) -> None:
@@ -71,7 +71,7 @@ def test_a_dry_run_shows_all_diffs(small: Small) -> None:
 def test_an_operation_may_state_the_hash_it_expects(small: Small) -> None:
     harness = small({"A.md": "a\n"})
     seen = {"op": "append", "name": "A", "content": "x", "expected": content_hash(b"a\n")}
-    harness.refused(EditRefused, "batch", operations=[{**seen, "expected": "0" * 16}])
+    harness.catch_refusal(EditRefused, "batch", operations=[{**seen, "expected": "0" * 16}])
     harness.data("batch", operations=[seen, {**seen, "content": "y"}])
     assert harness.read("A.md") == "a\nx\ny\n"
 
@@ -105,13 +105,13 @@ def test_many_changed_files_are_counted_rather_than_listed(small: Small) -> None
 )
 def test_a_wrong_operation_is_named_by_its_place(small: Small, operations: Any, argument: str) -> None:
     harness = small({"A.md": "a\n"})
-    assert harness.refused(InvalidArgument, "batch", operations=operations).argument == argument
+    assert harness.catch_refusal(InvalidArgument, "batch", operations=operations).argument == argument
 
 
 def test_the_number_of_operations_is_limited(small: Small) -> None:
     harness = small({"A.md": "a\n"})
     many = [{"op": "append", "name": "A", "content": "x"}] * 501
-    assert harness.refused(InvalidArgument, "batch", operations=many).argument == "operations"
+    assert harness.catch_refusal(InvalidArgument, "batch", operations=many).argument == "operations"
 
 
 def test_the_schema_lists_what_a_strict_caller_needs_in_an_operation() -> None:

@@ -170,7 +170,7 @@ def test_a_real_value_is_still_refused_where_it_does_not_belong(small: Small) ->
     harness = small(FILES)
     for field, value in (("old", "x"), ("line", 3), ("value", 5), ("value", [1]), ("to", "x"), ("all", True)):
         arguments = {"name": "A", "op": "append", "content": "x", field: value}
-        refused = harness.refused(InvalidArgument, "edit_note", **arguments)
+        refused = harness.catch_refusal(InvalidArgument, "edit_note", **arguments)
         assert refused.argument == field
         assert "append takes: content, heading, create, block" in str(refused)
 
@@ -185,7 +185,7 @@ def test_zero_means_the_default_where_it_is_not_valid(small: Small) -> None:
     ):
         plain = {key: value for key, value in arguments.items() if value not in (0, "", [])}
         assert harness.text(tool, **arguments) == harness.text(tool, **plain)
-    assert harness.refused(InvalidArgument, "search", query="x", limit=-1).argument == "limit"
+    assert harness.catch_refusal(InvalidArgument, "search", query="x", limit=-1).argument == "limit"
 
 
 def test_meaningful_empty_values_are_applied(small: Small) -> None:

@@ -100,7 +100,7 @@ def test_a_dry_run_and_a_stale_hash(small: Small) -> None:
     harness = small({"C.canvas": ""})
     assert '+\t\t{"id"' in harness.data("edit_canvas", name="C", action="add", text="x", dry_run=True)["diff"]
     assert harness.read("C.canvas") == ""
-    harness.refused(StaleWrite, "edit_canvas", name="C", action="add", text="x", expected="0" * 16)
+    harness.catch_refusal(StaleWrite, "edit_canvas", name="C", action="add", text="x", expected="0" * 16)
     assert harness.data("edit_canvas", name="D", action="create", dry_run=True)["dry_run"] is True
 
 
@@ -108,7 +108,9 @@ def test_wrong_calls_are_named(small: Small) -> None:
     harness = small({"C.canvas": "{}", "N.md": "", "Bad.canvas": "["})
 
     def argument(**arguments: object) -> str:
-        named: str = harness.refused(InvalidArgument, "edit_canvas", **{"name": "C", **arguments}).argument
+        named: str = harness.catch_refusal(
+            InvalidArgument, "edit_canvas", **{"name": "C", **arguments}
+        ).argument
         return named
 
     assert argument(action="add") == "text"
@@ -119,11 +121,11 @@ def test_wrong_calls_are_named(small: Small) -> None:
     assert argument(action="update", text="x") == "id"
     assert argument(action="remove", id="nope") == "id"
     assert argument(action="draw") == "action"
-    harness.refused(NoteNotFound, "canvas", name="Nope")
-    harness.refused(NoteNotFound, "canvas", name="N")
-    harness.refused(NoteNotFound, "edit_canvas", name="C", action="add", file="Nope")
-    harness.refused(EditRefused, "edit_canvas", name="C", action="create")
-    harness.refused(EditRefused, "edit_canvas", name="Bad", action="add", text="x")
+    harness.catch_refusal(NoteNotFound, "canvas", name="Nope")
+    harness.catch_refusal(NoteNotFound, "canvas", name="N")
+    harness.catch_refusal(NoteNotFound, "edit_canvas", name="C", action="add", file="Nope")
+    harness.catch_refusal(EditRefused, "edit_canvas", name="C", action="create")
+    harness.catch_refusal(EditRefused, "edit_canvas", name="Bad", action="add", text="x")
     assert "(problem, line 1: " in harness.text("canvas", name="Bad")
 
 
@@ -133,7 +135,7 @@ def test_an_invalid_color_is_refused(small: Small, color: str) -> None:
     card = harness.data("edit_canvas", name="C", action="add", text="x")["id"]
     before = harness.files()
     for call in ({"action": "add", "text": "y"}, {"action": "update", "id": card}):
-        refused = harness.refused(InvalidArgument, "edit_canvas", name="C", color=color, **call)
+        refused = harness.catch_refusal(InvalidArgument, "edit_canvas", name="C", color=color, **call)
         assert refused.argument == "color"
         assert "1 to 6, or #" in str(refused)
     assert harness.files() == before
@@ -150,7 +152,7 @@ def test_a_color_is_a_number_or_hex_and_an_empty_one_removes_it(small: Small, co
 
 def test_a_web_card_needs_an_address(small: Small) -> None:
     harness = small({"C.canvas": ""})
-    refused = harness.refused(InvalidArgument, "edit_canvas", name="C", action="add", url="not a url")
+    refused = harness.catch_refusal(InvalidArgument, "edit_canvas", name="C", action="add", url="not a url")
     assert refused.argument == "url"
     assert "https://" in str(refused)
     harness.data("edit_canvas", name="C", action="add", url="obsidian://open?vault=x")
@@ -160,11 +162,11 @@ def test_an_update_without_a_field_is_refused(small: Small) -> None:
     harness = small({"C.canvas": ""})
     card = harness.data("edit_canvas", name="C", action="add", text="x")["id"]
     assert "nothing to update" in str(
-        harness.refused(InvalidArgument, "edit_canvas", name="C", action="update", id=card)
+        harness.catch_refusal(InvalidArgument, "edit_canvas", name="C", action="update", id=card)
     )
 
 
 def test_a_hidden_canvas_and_hidden_files_do_not_exist(small: Small) -> None:
     harness = small({"P/S.canvas": "{}", "P/S.md": "", "C.canvas": "{}"}, scope=Scope(deny=("P/",)))
-    harness.refused(NoteNotFound, "canvas", name="S")
-    harness.refused(NoteNotFound, "edit_canvas", name="C", action="add", file="P/S.md")
+    harness.catch_refusal(NoteNotFound, "canvas", name="S")
+    harness.catch_refusal(NoteNotFound, "edit_canvas", name="C", action="add", file="P/S.md")

@@ -47,8 +47,8 @@ def test_a_tool_is_called_with_or_without_the_prefix(small: Small) -> None:
 
 def test_an_unknown_tool_is_refused_with_the_closest_name(small: Small) -> None:
     harness = small({})
-    assert harness.refused(NoteNotFound, "obsidian_raed_note").closest[0] == "obsidian_read_note"
-    assert harness.refused(NoteNotFound, "raed_note").closest[0] == "read_note"
+    assert harness.catch_refusal(NoteNotFound, "obsidian_raed_note").closest[0] == "obsidian_read_note"
+    assert harness.catch_refusal(NoteNotFound, "raed_note").closest[0] == "read_note"
 
 
 def test_profiles_choose_the_tools() -> None:
@@ -94,7 +94,7 @@ def test_no_tool_both_reads_and_changes(small: Small) -> None:
 def test_a_tool_outside_the_profile_cannot_be_called(small: Small) -> None:
     harness = small({"A.md": "a"}).with_context(profile="core")
     assert "a" in harness.text("read_note", name="A")
-    harness.refused(NoteNotFound, "tags")
+    harness.catch_refusal(NoteNotFound, "tags")
 
 
 WRITES: list[tuple[str, dict[str, Any]]] = [
@@ -120,7 +120,7 @@ def test_a_read_only_connection_changes_nothing(small: Small, context: dict[str,
     harness.data("edit_note", name="A", op="append", content="once")
     narrow = harness.with_context(**context)
     for name, arguments in WRITES:
-        narrow.refused(PermissionDenied, name, **arguments)
+        narrow.catch_refusal(PermissionDenied, name, **arguments)
     assert "[ ] a" in narrow.text("read_note", name="A")
     assert narrow.text("tags") == "(tags: none)"
 
@@ -129,7 +129,7 @@ def test_a_read_only_scope_changes_nothing(small: Small) -> None:
     small({"A.md": "- [ ] a\n"}).data("edit_note", name="A", op="append", content="once")
     harness = small({}, scope=Scope(read_only=True))
     for name, arguments in WRITES:
-        harness.refused(PermissionDenied, name, **arguments)
+        harness.catch_refusal(PermissionDenied, name, **arguments)
 
 
 def test_every_changing_tool_is_in_the_list_above() -> None:
@@ -179,7 +179,7 @@ def test_tools_and_groups_are_switched_off_and_on(small: Small) -> None:
     heard: list[None] = []
     harness.catalog.listen(lambda: heard.append(None))
     harness.catalog.switch("read_note", on=False)
-    harness.refused(NoteNotFound, "read_note", name="A")
+    harness.catch_refusal(NoteNotFound, "read_note", name="A")
     harness.catalog.switch("metadata", on=False)
     harness.catalog.switch("metadata", on=False)
     assert "obsidian_tags" not in harness.catalog.names()
@@ -203,7 +203,7 @@ def test_a_foreign_tool_that_may_change_things_is_refused_read_only(small: Small
     harness = small({}).with_context(read_only=True)
     harness.catalog.add(make_greeter())
     harness.catalog.add(make_greeter("look", effect="reads"))
-    harness.refused(PermissionDenied, "greet")
+    harness.catch_refusal(PermissionDenied, "greet")
     assert harness.text("look").startswith("hello")
     assert [tool.name for tool in harness.catalog.list_tools(read_only=True)][-1] == "look"
 
@@ -286,5 +286,5 @@ def test_path_is_listed_where_seed_003_shows_it(small: Small) -> None:
     assert list(listed["read_note"]["properties"])[:2] == ["name", "path"]
     for schema in listed.values():
         assert not {"name", "path"} <= schema["properties"].keys() or "name" not in schema.get("required", ())
-    refused = small({"A.md": "a"}).refused(InvalidArgument, "edit_note", nam="A")
+    refused = small({"A.md": "a"}).catch_refusal(InvalidArgument, "edit_note", nam="A")
     assert "path" in refused.hint

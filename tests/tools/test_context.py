@@ -140,9 +140,11 @@ def test_nothing_found_and_an_empty_question_are_reported(small: Small) -> None:
     harness = small(PLAN)
     assert harness.text("context", question="zebra") == "(no note has any of the words)"
     assert harness.rows("context", question="zebra harvest")[0] == "(no note has all the words)"
-    assert harness.refused(InvalidArgument, "context", question=" ").argument == "question"
-    assert harness.refused(InvalidArgument, "context").argument == "question"
-    assert harness.refused(InvalidArgument, "context", question="a", max_chars=199).argument == "max_chars"
+    assert harness.catch_refusal(InvalidArgument, "context", question=" ").argument == "question"
+    assert harness.catch_refusal(InvalidArgument, "context").argument == "question"
+    assert (
+        harness.catch_refusal(InvalidArgument, "context", question="a", max_chars=199).argument == "max_chars"
+    )
 
 
 def test_hidden_notes_give_no_passage_no_link_and_no_count(small: Small) -> None:

@@ -32,7 +32,7 @@ def test_a_bare_name_goes_to_the_folder_of_the_settings(sample: ToolHarness) -> 
 
 def test_an_existing_note_is_kept_unless_overwrite_is_set(small: Small) -> None:
     harness = small({"A.md": "old"})
-    error = harness.refused(EditRefused, "create_note", name="A", content="new")
+    error = harness.catch_refusal(EditRefused, "create_note", name="A", content="new")
     assert "A.md already exists" in str(error)
     assert harness.data("create_note", name="A", content="new", overwrite=True) == {
         "path": "A.md",
@@ -67,22 +67,25 @@ def test_links_that_resolve_to_the_new_note_are_reported(small: Small) -> None:
 
 def test_an_invalid_note_name_is_refused(small: Small) -> None:
     harness = small({})
-    assert "'?'" in str(harness.refused(InvalidPath, "create_note", name="What?"))
-    harness.refused(InvalidPath, "create_note", name="../out")
-    harness.refused(InvalidArgument, "create_note", name="  ")
-    assert harness.refused(NoteNotFound, "create_note", name="A", template="Nope").name == "Nope"
+    assert "'?'" in str(harness.catch_refusal(InvalidPath, "create_note", name="What?"))
+    harness.catch_refusal(InvalidPath, "create_note", name="../out")
+    harness.catch_refusal(InvalidArgument, "create_note", name="  ")
+    assert harness.catch_refusal(NoteNotFound, "create_note", name="A", template="Nope").name == "Nope"
 
 
 def test_arguments_of_the_wrong_type_are_named(small: Small) -> None:
     harness = small({})
-    assert harness.refused(InvalidArgument, "create_note").argument == "name"
-    assert str(harness.refused(InvalidArgument, "create_note", name="A", overwrite="yes")) == (
+    assert harness.catch_refusal(InvalidArgument, "create_note").argument == "name"
+    assert str(harness.catch_refusal(InvalidArgument, "create_note", name="A", overwrite="yes")) == (
         'overwrite is "yes". It should be true or false.'
     )
     assert (
-        harness.refused(InvalidArgument, "create_note", name="A", properties=["a"]).argument == "properties"
+        harness.catch_refusal(InvalidArgument, "create_note", name="A", properties=["a"]).argument
+        == "properties"
     )
-    assert harness.refused(InvalidArgument, "create_note", name="A", contents="x").argument == "contents"
+    assert (
+        harness.catch_refusal(InvalidArgument, "create_note", name="A", contents="x").argument == "contents"
+    )
 
 
 @pytest.mark.parametrize("name", ["[[Sub/New]]", "[[Sub/New|shown]]", " Sub/New ", "Sub/New"])
@@ -95,14 +98,17 @@ def test_a_new_note_may_be_named_by_a_link(small: Small, name: str) -> None:
 
 def test_a_part_of_a_note_cannot_be_created(small: Small) -> None:
     harness = small({"A.md": "# H\n"})
-    assert harness.refused(InvalidArgument, "create_note", name="[[A#H]]", overwrite=True).argument == "name"
+    assert (
+        harness.catch_refusal(InvalidArgument, "create_note", name="[[A#H]]", overwrite=True).argument
+        == "name"
+    )
     assert harness.files() == {"A.md": b"# H\n"}
 
 
 def test_a_folder_is_refused_as_the_name_of_a_note(small: Small) -> None:
     """The error said that the name `.md` begins with a dot."""
     harness = small({"A.md": ""})
-    refused = harness.refused(InvalidArgument, "create_note", name="Folder/")
+    refused = harness.catch_refusal(InvalidArgument, "create_note", name="Folder/")
     assert refused.argument == "name"
     assert str(refused).startswith("name ends with /, so it names a folder. Name the note too")
 

@@ -20,7 +20,7 @@ def test_an_existing_daily_note_is_read(sample: ToolHarness) -> None:
 
 
 def test_a_missing_daily_note_is_refused_with_how_to_create_it(sample: ToolHarness) -> None:
-    error = sample.refused(NoteNotFound, "daily_note")
+    error = sample.catch_refusal(NoteNotFound, "daily_note")
     assert str(error) == (
         "No daily note named 'Daily/2026-03-15.md'. It does not exist yet; write_daily_note creates it."
     )
@@ -73,12 +73,14 @@ def test_content_goes_first_or_under_a_heading(small: Small) -> None:
     text = harness.read("2026-03-15.md")
     assert text.startswith("top\n")
     assert text.index("new") < text.index("# Ideas")
-    harness.refused(EditRefused, "write_daily_note", action="append", heading="Nope", content="x")
+    harness.catch_refusal(EditRefused, "write_daily_note", action="append", heading="Nope", content="x")
 
 
 def test_creating_and_adding_is_one_change(small: Small) -> None:
     harness = small({})
-    refused = harness.refused(EditRefused, "write_daily_note", action="append", heading="Nope", content="x")
+    refused = harness.catch_refusal(
+        EditRefused, "write_daily_note", action="append", heading="Nope", content="x"
+    )
     assert "Nope" in str(refused) and "Operation" not in str(refused)
     assert harness.files() == {}
 
@@ -92,7 +94,7 @@ def test_a_missing_template_is_reported_and_the_note_is_created_anyway(small: Sm
 
 def test_wrong_calls_are_named(sample: ToolHarness) -> None:
     def argument(tool: str = "daily_note", /, **arguments: object) -> str:
-        named: str = sample.refused(InvalidArgument, tool, **arguments).argument
+        named: str = sample.catch_refusal(InvalidArgument, tool, **arguments).argument
         return named
 
     assert argument("write_daily_note", action="append") == "content"
@@ -105,5 +107,5 @@ def test_wrong_calls_are_named(sample: ToolHarness) -> None:
 
 def test_a_hidden_daily_note_is_neither_read_nor_created(small: Small) -> None:
     harness = small({"2026-03-15.md": "secret"}, scope=Scope(deny=("2026-*",)))
-    assert "secret" not in str(harness.refused(NoteNotFound, "daily_note"))
-    harness.refused(PermissionDenied, "write_daily_note", action="append", content="x")
+    assert "secret" not in str(harness.catch_refusal(NoteNotFound, "daily_note"))
+    harness.catch_refusal(PermissionDenied, "write_daily_note", action="append", content="x")

@@ -54,7 +54,9 @@ def test_a_dry_run_shows_the_diff_and_writes_nothing(small: Small) -> None:
 
 def test_a_stale_edit_is_refused_with_the_current_hash(small: Small) -> None:
     harness = small({"A.md": NOTE})
-    error = harness.refused(StaleWrite, "edit_note", name="A", op="append", content="x", expected="0" * 16)
+    error = harness.catch_refusal(
+        StaleWrite, "edit_note", name="A", op="append", content="x", expected="0" * 16
+    )
     assert error.current == content_hash(NOTE.encode())
 
 
@@ -94,20 +96,20 @@ def test_wrong_arguments_are_named(
     small: Small, arguments: dict[str, Any], argument: str, message: str
 ) -> None:
     harness = small({"A.md": NOTE})
-    error = harness.refused(InvalidArgument, "edit_note", name="A", **arguments)
+    error = harness.catch_refusal(InvalidArgument, "edit_note", name="A", **arguments)
     assert error.argument == argument
     assert message in str(error)
 
 
 def test_an_edit_of_something_the_note_lacks_is_refused(small: Small) -> None:
     harness = small({"A.md": NOTE, "B.canvas": "{}"})
-    harness.refused(EditRefused, "edit_note", name="A", op="replace_text", old="nowhere", new="x")
-    harness.refused(EditRefused, "edit_note", name="A", op="append", heading="Three", content="x")
-    harness.refused(EditRefused, "edit_note", name="A", op="insert", line=99, content="x")
-    harness.refused(EditRefused, "edit_note", name="A", op="remove_property", property="nope")
-    harness.refused(EditRefused, "edit_note", name="B.canvas", op="append", content="x")
-    harness.refused(NoteNotFound, "edit_note", name="C", op="append", content="x")
-    harness.refused(InvalidArgument, "edit_note", name="", op="append", content="x")
+    harness.catch_refusal(EditRefused, "edit_note", name="A", op="replace_text", old="nowhere", new="x")
+    harness.catch_refusal(EditRefused, "edit_note", name="A", op="append", heading="Three", content="x")
+    harness.catch_refusal(EditRefused, "edit_note", name="A", op="insert", line=99, content="x")
+    harness.catch_refusal(EditRefused, "edit_note", name="A", op="remove_property", property="nope")
+    harness.catch_refusal(EditRefused, "edit_note", name="B.canvas", op="append", content="x")
+    harness.catch_refusal(NoteNotFound, "edit_note", name="C", op="append", content="x")
+    harness.catch_refusal(InvalidArgument, "edit_note", name="", op="append", content="x")
 
 
 def test_null_counts_as_left_out_where_it_is_not_a_value(small: Small) -> None:
@@ -141,8 +143,10 @@ def test_a_link_as_name_selects_the_part_of_the_note(small: Small) -> None:
 )
 def test_a_link_to_a_part_is_refused_by_ops_on_the_whole_note(small: Small, edit: dict[str, object]) -> None:
     harness = small({"A.md": "# One\nx\n"})
-    assert harness.refused(InvalidArgument, "edit_note", name="[[A#One]]", **edit).argument == "name"
-    named = harness.refused(InvalidArgument, "batch", operations=[{"name": "[[A#One]]", **edit}]).argument
+    assert harness.catch_refusal(InvalidArgument, "edit_note", name="[[A#One]]", **edit).argument == "name"
+    named = harness.catch_refusal(
+        InvalidArgument, "batch", operations=[{"name": "[[A#One]]", **edit}]
+    ).argument
     assert named == "operations[0].name"
     assert harness.files() == {"A.md": b"# One\nx\n"}
 
@@ -150,8 +154,8 @@ def test_a_link_to_a_part_is_refused_by_ops_on_the_whole_note(small: Small, edit
 def test_an_invalid_tag_is_refused_with_or_without_property_types(small: Small) -> None:
     harness = small({"A.md": "x\n"})
     wrong = {"op": "set_property", "property": "tags", "value": ["a b"]}
-    assert "a b" in str(harness.refused(InvalidArgument, "edit_note", name="A", **wrong))
-    harness.refused(InvalidArgument, "create_note", name="B", properties={"tags": "a, b"})
+    assert "a b" in str(harness.catch_refusal(InvalidArgument, "edit_note", name="A", **wrong))
+    harness.catch_refusal(InvalidArgument, "create_note", name="B", properties={"tags": "a, b"})
     assert harness.files() == {"A.md": b"x\n"}
     harness.data("edit_note", name="A", op="set_property", property="tags", value="#one")
     assert harness.read("A.md") == "---\ntags:\n  - one\n---\nx\n"
@@ -182,7 +186,7 @@ def test_a_line_across_the_page_never_turns_the_text_above_it_into_properties(
 ) -> None:
     text = "---\nA break at the top, not properties.\n\n# H\ntext ^id\n"
     harness = small({"N.md": text})
-    refused = harness.refused(EditRefused, "edit_note", name="N", **edit)
+    refused = harness.catch_refusal(EditRefused, "edit_note", name="N", **edit)
     assert "***" in refused.hint
     assert harness.read("N.md") == text
     harness.data("edit_note", name="N", **{**edit, "content": edit["content"].replace("---", "***")})

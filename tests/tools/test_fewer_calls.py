@@ -22,16 +22,20 @@ def test_a_task_is_ticked_by_its_text_wherever_it_is(small: Small) -> None:
 
 def test_an_ambiguous_task_is_not_guessed(small: Small) -> None:
     vault = small({"A.md": "- [ ] water\n", "B.md": "- [ ] water\n", "Secret/S.md": "- [ ] hidden\n"})
-    error = vault.refused(EditRefused, "edit_note", op="set_task", name="", text="water")
+    error = vault.catch_refusal(EditRefused, "edit_note", op="set_task", name="", text="water")
     assert str(error) == "2 tasks match 'water'. Name its note, as in: A.md:1: water; B.md:1: water."
     assert "No task to change" in str(
-        vault.refused(EditRefused, "edit_note", op="set_task", name="", text="fire")
+        vault.catch_refusal(EditRefused, "edit_note", op="set_task", name="", text="fire")
     )
-    vault.refused(InvalidArgument, "edit_note", op="set_task", name="", line=1)
-    assert "Which note?" in str(vault.refused(InvalidArgument, "edit_note", op="append", content="fire"))
+    vault.catch_refusal(InvalidArgument, "edit_note", op="set_task", name="", line=1)
+    assert "Which note?" in str(
+        vault.catch_refusal(InvalidArgument, "edit_note", op="append", content="fire")
+    )
     narrow = small({}, scope=Scope(deny=("Secret/",)))
-    vault.refused(EditRefused, "edit_note", op="set_task", name="A", line=1, text="fire")
-    assert "No task" in str(narrow.refused(EditRefused, "edit_note", op="set_task", name="", text="hidden"))
+    vault.catch_refusal(EditRefused, "edit_note", op="set_task", name="A", line=1, text="fire")
+    assert "No task" in str(
+        narrow.catch_refusal(EditRefused, "edit_note", op="set_task", name="", text="hidden")
+    )
 
 
 def test_tasks_that_link_to_a_note_are_found_however_they_link(small: Small) -> None:
@@ -106,10 +110,10 @@ def test_the_notes_of_a_query_move_as_one_change(small: Small) -> None:
 
 def test_a_query_that_moves_nothing_says_so(small: Small) -> None:
     vault = small({"A.md": "x", "Secret/B.md": "zebra"}, scope=Scope(deny=("Secret/",)))
-    assert "No note matches" in str(vault.refused(InvalidArgument, "move_note", query="zebra", to="Z/"))
-    assert "either name or query" in str(vault.refused(InvalidArgument, "move_note", to="Z/"))
+    assert "No note matches" in str(vault.catch_refusal(InvalidArgument, "move_note", query="zebra", to="Z/"))
+    assert "either name or query" in str(vault.catch_refusal(InvalidArgument, "move_note", to="Z/"))
     assert "either name or query" in str(
-        vault.refused(InvalidArgument, "move_note", name="A", query="x", to="Z/")
+        vault.catch_refusal(InvalidArgument, "move_note", name="A", query="x", to="Z/")
     )
 
 

@@ -59,17 +59,17 @@ def test_a_note_that_changed_since_is_not_undone_unless_forced(small: Small) -> 
     harness = small({"A.md": "a\n"})
     harness.data("edit_note", name="A", op="append", content="one")
     (harness.folder / "A.md").write_text("by hand\n")
-    harness.refused(EditRefused, "undo", id=1)
+    harness.catch_refusal(EditRefused, "undo", id=1)
     harness.data("undo", id=1, force=True)
     assert harness.read("A.md") == "a\n"
 
 
 def test_wrong_calls_are_named(small: Small) -> None:
     harness = small({"A.md": "a\n"})
-    assert harness.refused(InvalidArgument, "history", id=9).argument == "id"
-    assert harness.refused(InvalidArgument, "undo", id=9).argument == "id"
-    assert harness.refused(InvalidArgument, "history", action="redo").argument == "action"
-    assert "no change to undo" in str(harness.refused(EditRefused, "undo"))
+    assert harness.catch_refusal(InvalidArgument, "history", id=9).argument == "id"
+    assert harness.catch_refusal(InvalidArgument, "undo", id=9).argument == "id"
+    assert harness.catch_refusal(InvalidArgument, "history", action="redo").argument == "action"
+    assert "no change to undo" in str(harness.catch_refusal(EditRefused, "undo"))
     assert harness.rows("history") == ["(no changes)"]
     assert harness.rows("history", name="Gone.md") == ["(no changes)"]
 
@@ -82,8 +82,8 @@ def test_changes_of_hidden_files_are_not_listed(small: Small) -> None:
     assert "B.md" not in text
     assert [row.split("  ")[0] for row in text.splitlines()[:-1]] == ["3", "2", "1"]
     assert "B.md" not in narrow.text("history", id=2)
-    assert narrow.refused(InvalidArgument, "history", id=4).argument == "id"
-    assert "B.md" not in str(narrow.refused(InvalidArgument, "undo", id=4))
+    assert narrow.catch_refusal(InvalidArgument, "history", id=4).argument == "id"
+    assert "B.md" not in str(narrow.catch_refusal(InvalidArgument, "undo", id=4))
 
 
 def test_a_note_that_is_too_large_to_be_written_comes_back_by_undo(small: Small) -> None:

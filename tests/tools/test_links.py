@@ -55,14 +55,15 @@ def test_each_question_is_answered(small: Small, arguments: dict[str, object], r
 def test_wrong_calls_are_named(small: Small) -> None:
     harness = small(FILES)
     for kind in ("backlinks", "outgoing", "neighbourhood", "path"):
-        assert harness.refused(InvalidArgument, "links", kind=kind).argument == "name"
-    assert harness.refused(InvalidArgument, "links", kind="path", name="A").argument == "to"
-    assert harness.refused(InvalidArgument, "links", kind="friends").argument == "kind"
+        assert harness.catch_refusal(InvalidArgument, "links", kind=kind).argument == "name"
+    assert harness.catch_refusal(InvalidArgument, "links", kind="path", name="A").argument == "to"
+    assert harness.catch_refusal(InvalidArgument, "links", kind="friends").argument == "kind"
     assert (
-        harness.refused(InvalidArgument, "links", kind="neighbourhood", name="A", depth=6).argument == "depth"
+        harness.catch_refusal(InvalidArgument, "links", kind="neighbourhood", name="A", depth=6).argument
+        == "depth"
     )
-    assert harness.refused(NoteNotFound, "links", name="Nowhere").name == "Nowhere"
-    harness.refused(NoteNotFound, "links", kind="path", name="A", to="QQ")
+    assert harness.catch_refusal(NoteNotFound, "links", name="Nowhere").name == "Nowhere"
+    harness.catch_refusal(NoteNotFound, "links", kind="path", name="A", to="QQ")
 
 
 def test_hidden_notes_have_no_links_in_either_direction(small: Small) -> None:

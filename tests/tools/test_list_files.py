@@ -61,7 +61,7 @@ def test_globs(small: Small) -> None:
     assert harness.rows("list_files", pattern="/*.md")[:-1] == ["A.md"]
     assert harness.rows("list_files", pattern="f/*")[:-1] == ["f/B.md"]
     assert harness.rows("list_files", pattern="*.none") == ["(files: none)"]
-    assert harness.refused(InvalidArgument, "list_files", pattern="*" * 40).argument == "pattern"
+    assert harness.catch_refusal(InvalidArgument, "list_files", pattern="*" * 40).argument == "pattern"
 
 
 def test_the_most_recent_and_the_largest_first(small: Small) -> None:
@@ -94,19 +94,19 @@ def test_a_page_never_fills_a_conversation(small: Small) -> None:
 
 
 def test_a_missing_folder_is_refused_with_the_closest_names(sample: ToolHarness) -> None:
-    error = sample.refused(NoteNotFound, "list_files", folder="Projcts")
+    error = sample.catch_refusal(NoteNotFound, "list_files", folder="Projcts")
     assert error.closest[0] == "Projects/"
     assert "No folder named 'Projcts'" in str(error)
-    sample.refused(InvalidPath, "list_files", folder="../x")
-    assert sample.refused(InvalidArgument, "list_files", kind="movie").argument == "kind"
-    assert sample.refused(InvalidArgument, "list_files", limit=501).argument == "limit"
-    assert sample.refused(InvalidArgument, "list_files", offset=-1).argument == "offset"
+    sample.catch_refusal(InvalidPath, "list_files", folder="../x")
+    assert sample.catch_refusal(InvalidArgument, "list_files", kind="movie").argument == "kind"
+    assert sample.catch_refusal(InvalidArgument, "list_files", limit=501).argument == "limit"
+    assert sample.catch_refusal(InvalidArgument, "list_files", offset=-1).argument == "offset"
 
 
 def test_hidden_files_are_neither_listed_nor_counted(small: Small) -> None:
     harness = small(FILES, scope=Scope(deny=("f/g/",)))
     assert harness.rows("list_files", kind="folder")[:-1] == ["f/  files 1"]
     assert harness.rows("list_files", depth=1)[-1] == "(entries: 7)"
-    hidden = harness.refused(NoteNotFound, "list_files", folder="f/g")
-    missing = harness.refused(NoteNotFound, "list_files", folder="f/q")
+    hidden = harness.catch_refusal(NoteNotFound, "list_files", folder="f/g")
+    missing = harness.catch_refusal(NoteNotFound, "list_files", folder="f/q")
     assert str(hidden).replace("/g", "/q") == str(missing)

@@ -15,7 +15,7 @@ from vaultbridge.markdown.parse import parse
 )
 def test_a_missing_heading_is_added_at_the_end(small: Small, op: str, before: str) -> None:
     harness = small({"A.md": before})
-    harness.refused(EditRefused, "edit_note", name="A", op=op, content="x", heading="Log")
+    harness.catch_refusal(EditRefused, "edit_note", name="A", op=op, content="x", heading="Log")
     harness.data("edit_note", name="A", op=op, content="first", heading="Log", create=True)
     after = harness.files()["A.md"].decode()
     assert after.startswith(before)
@@ -36,14 +36,14 @@ def test_the_level_is_as_written_and_a_path_is_not_guessed(small: Small) -> None
     harness = small({"A.md": "text\n"})
     harness.data("edit_note", name="A", op="append", content="x", heading="### Deep", create=True)
     assert harness.read("A.md") == "text\n\n### Deep\n\nx\n"
-    harness.refused(
+    harness.catch_refusal(
         EditRefused, "edit_note", name="A", op="append", content="x", heading="No#Such", create=True
     )
 
 
 def test_a_daily_note_gets_the_heading_it_lacks(small: Small) -> None:
     harness = small({})
-    harness.refused(EditRefused, "write_daily_note", content="- tea", heading="Log")
+    harness.catch_refusal(EditRefused, "write_daily_note", content="- tea", heading="Log")
     data = harness.data("write_daily_note", content="- tea", heading="Log", create=True)
     assert data["created"] is True
     harness.data("write_daily_note", content="- cake", heading="Log", create=True)

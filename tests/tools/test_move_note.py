@@ -59,7 +59,7 @@ def test_a_folder_can_be_moved_to_the_top(small: Small, top: str) -> None:
 
 def test_a_folder_does_not_replace_another_at_the_top(small: Small) -> None:
     harness = small({"F/G/A.md": "x", "G/B.md": ""})
-    assert "G already exists" in str(harness.refused(EditRefused, "move_note", name="F/G/", to="/"))
+    assert "G already exists" in str(harness.catch_refusal(EditRefused, "move_note", name="F/G/", to="/"))
     assert harness.data("move_note", name="G/", to="/") == {"unchanged": True}
 
 
@@ -87,12 +87,12 @@ def test_a_move_to_the_same_place_changes_nothing(small: Small) -> None:
 
 def test_impossible_moves_are_refused(small: Small) -> None:
     harness = small({"A.md": "a", "B.md": "b"})
-    assert "B.md already exists" in str(harness.refused(EditRefused, "move_note", name="A", to="B"))
-    harness.refused(NoteNotFound, "move_note", name="Q", to="R")
-    harness.refused(InvalidPath, "move_note", name="A", to="a:b")
-    harness.refused(InvalidPath, "move_note", name="A", to="../A")
-    harness.refused(StaleWrite, "move_note", name="A", to="Z", expected="0" * 16)
-    assert harness.refused(InvalidArgument, "move_note", name="A").argument == "to"
+    assert "B.md already exists" in str(harness.catch_refusal(EditRefused, "move_note", name="A", to="B"))
+    harness.catch_refusal(NoteNotFound, "move_note", name="Q", to="R")
+    harness.catch_refusal(InvalidPath, "move_note", name="A", to="a:b")
+    harness.catch_refusal(InvalidPath, "move_note", name="A", to="../A")
+    harness.catch_refusal(StaleWrite, "move_note", name="A", to="Z", expected="0" * 16)
+    assert harness.catch_refusal(InvalidArgument, "move_note", name="A").argument == "to"
 
 
 def test_a_deleted_note_is_in_the_trash_and_undo_restores_it(small: Small) -> None:
@@ -158,16 +158,16 @@ def test_a_dry_run_of_a_deletion_deletes_nothing(small: Small) -> None:
 
 def test_impossible_deletions_are_refused(small: Small) -> None:
     harness = small({**LOCAL_TRASH, "A.md": "a", "f/S.md": "s"}, scope=Scope(deny=("f/S.md",)))
-    harness.refused(NoteNotFound, "delete_note", name="Q")
-    harness.refused(StaleWrite, "delete_note", name="A", expected="0" * 16)
-    harness.refused(NoteNotFound, "delete_note", name="f/S.md")
-    assert "S.md" not in str(harness.refused(EditRefused, "delete_note", name="f/"))
+    harness.catch_refusal(NoteNotFound, "delete_note", name="Q")
+    harness.catch_refusal(StaleWrite, "delete_note", name="A", expected="0" * 16)
+    harness.catch_refusal(NoteNotFound, "delete_note", name="f/S.md")
+    assert "S.md" not in str(harness.catch_refusal(EditRefused, "delete_note", name="f/"))
 
 
 def test_a_link_to_a_part_of_a_note_is_not_moved_or_deleted(small: Small) -> None:
     harness = small({"A.md": "# One\n"})
-    assert harness.refused(InvalidArgument, "delete_note", name="[[A#One]]").argument == "name"
-    assert harness.refused(InvalidArgument, "move_note", name="[[A#One]]", to="B").argument == "name"
+    assert harness.catch_refusal(InvalidArgument, "delete_note", name="[[A#One]]").argument == "name"
+    assert harness.catch_refusal(InvalidArgument, "move_note", name="[[A#One]]", to="B").argument == "name"
     assert harness.files() == {"A.md": b"# One\n"}
     assert harness.data("move_note", name="[[A|a]]", to="B")["path"] == "B.md"
 
@@ -180,7 +180,7 @@ def test_spaces_around_a_new_name_are_ignored(small: Small) -> None:
 @pytest.mark.parametrize("to", ["", "  "])
 def test_an_empty_new_name_is_refused(small: Small, to: str) -> None:
     harness = small({"F/A.md": ""})
-    refused = harness.refused(InvalidArgument, "move_note", name="A", to=to)
+    refused = harness.catch_refusal(InvalidArgument, "move_note", name="A", to=to)
     assert str(refused) == "to is empty. Give a new name, a new path, or folder/ to move into."
 
 
@@ -242,10 +242,10 @@ def test_a_target_that_names_a_folder_moves_the_note_into_it(
 
 def test_an_ambiguous_target_is_refused(small: Small) -> None:
     harness = small({"Plan.md": "", "Deep/Note.md": "", "Projects/One.md": "", "Deep/Projects/Two.md": ""})
-    error = harness.refused(EditRefused, "move_note", name="Deep/Note", to="Projects")
+    error = harness.catch_refusal(EditRefused, "move_note", name="Deep/Note", to="Projects")
     assert "Deep/Projects/ or Projects/" in str(error)
     harness = small({"Projects.md": "a note of the folder's name"})
-    error = harness.refused(EditRefused, "move_note", name="Plan", to="Projects")
+    error = harness.catch_refusal(EditRefused, "move_note", name="Plan", to="Projects")
     assert "Projects/ or Projects.md" in str(error)
     harness.call("move_note", name="Plan", to="Projects/")
     assert "Projects/Plan.md" in harness.files()

@@ -73,7 +73,7 @@ def test_a_dry_run_changes_nothing(small: Small) -> None:
 
 
 def test_a_value_that_does_not_fit_the_type_is_refused(small: Small) -> None:
-    error = small(FILES).refused(
+    error = small(FILES).catch_refusal(
         InvalidArgument, "edit_note", op="set_property", name="A", property="due", value="soon"
     )
     assert error.argument == "value"
@@ -83,7 +83,7 @@ def test_wrong_calls_are_named(small: Small) -> None:
     harness = small(FILES)
 
     def argument(**arguments: object) -> str:
-        named: str = harness.refused(InvalidArgument, "edit_note", **arguments).argument
+        named: str = harness.catch_refusal(InvalidArgument, "edit_note", **arguments).argument
         return named
 
     assert argument(op="set_property", name="A", value=1) == "property"
@@ -92,16 +92,18 @@ def test_wrong_calls_are_named(small: Small) -> None:
     assert argument(op="rename_property", name="A", property="n", to="") == "to"
     assert argument(op="remove_property", name="A", property="n", value=1) == "value"
     assert argument(op="set_property", name="A", property="n", value=1, to="m") == "to"
-    assert harness.refused(InvalidArgument, "properties", action="set").argument == "action"
-    harness.refused(NoteNotFound, "properties", name="Q")
-    harness.refused(EditRefused, "edit_note", op="remove_property", name="B", property="n")
-    harness.refused(StaleWrite, "edit_note", op="remove_property", name="A", property="n", expected="0" * 16)
+    assert harness.catch_refusal(InvalidArgument, "properties", action="set").argument == "action"
+    harness.catch_refusal(NoteNotFound, "properties", name="Q")
+    harness.catch_refusal(EditRefused, "edit_note", op="remove_property", name="B", property="n")
+    harness.catch_refusal(
+        StaleWrite, "edit_note", op="remove_property", name="A", property="n", expected="0" * 16
+    )
 
 
 def test_unreadable_properties_are_reported_and_never_rewritten(small: Small) -> None:
     harness = small({"A.md": "---\na: [1\n---\n"})
     assert "cannot be read" in harness.text("properties", name="A")
-    harness.refused(EditRefused, "edit_note", op="set_property", name="A", property="b", value=1)
+    harness.catch_refusal(EditRefused, "edit_note", op="set_property", name="A", property="b", value=1)
 
 
 def test_hidden_notes_are_never_counted(small: Small) -> None:

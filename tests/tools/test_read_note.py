@@ -97,24 +97,24 @@ def test_a_name_may_be_an_alias_another_case_or_in_brackets(sample: ToolHarness)
 
 
 def test_an_unknown_note_is_refused_with_the_closest_names(sample: ToolHarness) -> None:
-    error = sample.refused(NoteNotFound, "read_note", name="Moth gardn")
+    error = sample.catch_refusal(NoteNotFound, "read_note", name="Moth gardn")
     assert error.code == "FILE_NOT_FOUND"
     assert "Projects/Moth garden.md" in error.closest
 
 
 def test_an_ambiguous_name_is_refused_with_the_candidates(small: Small) -> None:
     harness = small({"a/X.md": "1", "b/X.md": "2"})
-    error = harness.refused(AmbiguousName, "read_note", name="X")
+    error = harness.catch_refusal(AmbiguousName, "read_note", name="X")
     assert error.candidates == ("a/X.md", "b/X.md")
     assert harness.text("read_note", path="b/X.md").endswith("\n2")
 
 
 def test_a_hidden_note_reads_like_a_missing_one(small: Small) -> None:
     harness = small({"Private/S.md": "secret", "A.md": "a"}, scope=Scope(deny=("Private/",)))
-    hidden = harness.refused(NoteNotFound, "read_note", name="Private/S.md")
-    missing = harness.refused(NoteNotFound, "read_note", name="Private/T.md")
+    hidden = harness.catch_refusal(NoteNotFound, "read_note", name="Private/S.md")
+    missing = harness.catch_refusal(NoteNotFound, "read_note", name="Private/T.md")
     assert str(hidden).replace("/S", "/T") == str(missing)
-    assert harness.refused(NoteNotFound, "read_note", name="S").closest == ()
+    assert harness.catch_refusal(NoteNotFound, "read_note", name="S").closest == ()
 
 
 @pytest.mark.parametrize(
@@ -138,17 +138,17 @@ def test_a_hidden_note_reads_like_a_missing_one(small: Small) -> None:
 )
 def test_contradictory_arguments_are_named(small: Small, arguments: dict[str, object], argument: str) -> None:
     harness = small({"A.md": NOTE})
-    assert harness.refused(InvalidArgument, "read_note", **arguments).argument == argument
+    assert harness.catch_refusal(InvalidArgument, "read_note", **arguments).argument == argument
 
 
 def test_a_missing_heading_or_block_lists_what_there_is(small: Small) -> None:
     harness = small({"A.md": NOTE})
-    assert "One" in str(harness.refused(EditRefused, "read_note", name="A", heading="Three"))
-    harness.refused(EditRefused, "read_note", name="A", block="b2")
+    assert "One" in str(harness.catch_refusal(EditRefused, "read_note", name="A", heading="Three"))
+    harness.catch_refusal(EditRefused, "read_note", name="A", block="b2")
 
 
 def test_a_file_that_is_not_text_is_refused(sample: ToolHarness) -> None:
-    assert "attachment" in str(sample.refused(InvalidArgument, "read_note", name="m81-sketch.png"))
+    assert "attachment" in str(sample.catch_refusal(InvalidArgument, "read_note", name="m81-sketch.png"))
 
 
 def test_invalid_utf8_is_never_sent(small: Small) -> None:
@@ -158,7 +158,7 @@ def test_invalid_utf8_is_never_sent(small: Small) -> None:
 
 def test_a_note_larger_than_the_scope_allows_is_refused(small: Small) -> None:
     harness = small({"A.md": "x" * 100}, scope=Scope(max_note_bytes=10))
-    assert "100 bytes" in str(harness.refused(EngineFailure, "read_note", name="A"))
+    assert "100 bytes" in str(harness.catch_refusal(EngineFailure, "read_note", name="A"))
 
 
 def answer_at_once(harness: ToolHarness, tool: str, arguments: dict[str, object]) -> Answer | None:
@@ -258,9 +258,9 @@ def test_a_file_with_a_hash_sign_in_its_name_is_read_whole(small: Small) -> None
 
 def test_a_missing_part_is_refused(small: Small) -> None:
     harness = small({"A.md": NOTE})
-    assert "No heading 'Three'" in str(harness.refused(EditRefused, "read_note", name="A#Three"))
-    harness.refused(NoteNotFound, "read_note", name="B#Two")
-    harness.refused(NoteNotFound, "read_note", name="#Two")
+    assert "No heading 'Three'" in str(harness.catch_refusal(EditRefused, "read_note", name="A#Three"))
+    harness.catch_refusal(NoteNotFound, "read_note", name="B#Two")
+    harness.catch_refusal(NoteNotFound, "read_note", name="#Two")
 
 
 @pytest.mark.parametrize("lines", ["4", "4-", "9-12"])
@@ -268,7 +268,9 @@ def test_an_error_counts_lines_as_the_answer_does(small: Small, lines: str) -> N
     harness = small({"A.md": "1\n2\n3\n"})
     assert "lines 1-3 of 3]" in harness.text("read_note", name="A")
     assert "lines 3-3 of 3]" in harness.text("read_note", name="A", lines="3-7")
-    assert "the note has 3." in str(harness.refused(InvalidArgument, "read_note", name="A", lines=lines))
+    assert "the note has 3." in str(
+        harness.catch_refusal(InvalidArgument, "read_note", name="A", lines=lines)
+    )
 
 
 def test_a_page_that_continues_a_note_gives_its_lines_alone(small: Small) -> None:

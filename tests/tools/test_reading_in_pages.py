@@ -103,13 +103,15 @@ def test_raw_is_never_cut_and_a_refusal_says_what_to_ask_for(small: Small) -> No
         {"Long.md": line * 1200, "B.md": b"a\xff\n", "One.md": "y" * (RAW_CHARS + 1), "A.md": "a"}
     )
     assert len(harness.text("read_note", name="Long", raw=True, lines="1-1000")) == RAW_CHARS
-    refused = harness.refused(InvalidArgument, "read_note", name="Long", raw=True)
+    refused = harness.catch_refusal(InvalidArgument, "read_note", name="Long", raw=True)
     assert "lines=1-1000," in str(refused)
-    assert "One line is longer" in str(harness.refused(InvalidArgument, "read_note", name="One", raw=True))
-    assert "not UTF-8" in str(harness.refused(InvalidArgument, "read_note", name="B", raw=True))
+    assert "One line is longer" in str(
+        harness.catch_refusal(InvalidArgument, "read_note", name="One", raw=True)
+    )
+    assert "not UTF-8" in str(harness.catch_refusal(InvalidArgument, "read_note", name="B", raw=True))
     for more in ({"start": 3}, {"outline": True}):
-        harness.refused(InvalidArgument, "read_note", name="A", raw=True, **more)
-    harness.refused(InvalidArgument, "read_note", names=["A", "B"], raw=True)
+        harness.catch_refusal(InvalidArgument, "read_note", name="A", raw=True, **more)
+    harness.catch_refusal(InvalidArgument, "read_note", names=["A", "B"], raw=True)
 
 
 @pytest.mark.parametrize("size", [700, 24_000])

@@ -66,13 +66,13 @@ def test_what_may_not_be_seen_or_changed_is_not_offered(small: Callable[..., Too
         "(related notes: 1)",
     ]
     assert "Secret" not in vault.text("related")
-    vault.refused(NoteNotFound, "related", name="Secret/Moth trap")
+    vault.catch_refusal(NoteNotFound, "related", name="Secret/Moth trap")
 
 
 def test_wrong_arguments_are_explained(small: Callable[..., ToolHarness]) -> None:
     vault = small(VAULT)
-    assert "not both" in str(vault.refused(InvalidArgument, "related", name="Log", text="x"))
-    assert "not a note" in str(vault.refused(InvalidArgument, "related", name="Board.canvas"))
+    assert "not both" in str(vault.catch_refusal(InvalidArgument, "related", name="Log", text="x"))
+    assert "not a note" in str(vault.catch_refusal(InvalidArgument, "related", name="Board.canvas"))
 
 
 def test_an_answer_fits_its_budget(small: Callable[..., ToolHarness]) -> None:

@@ -88,10 +88,13 @@ def test_nothing_found_is_an_answer(small: Small) -> None:
 
 def test_wrong_queries_and_arguments_are_named(small: Small) -> None:
     harness = small(FILES)
-    assert harness.refused(InvalidQuery, "search", query="(a").position == 0
-    assert harness.refused(InvalidArgument, "search").argument == "query"
+    assert harness.catch_refusal(InvalidQuery, "search", query="(a").position == 0
+    assert harness.catch_refusal(InvalidArgument, "search").argument == "query"
     for argument, value in (("context", 21), ("matches", 101), ("limit", 501), ("offset", -1), ("sort", "x")):
-        assert harness.refused(InvalidArgument, "search", query="a", **{argument: value}).argument == argument
+        assert (
+            harness.catch_refusal(InvalidArgument, "search", query="a", **{argument: value}).argument
+            == argument
+        )
 
 
 @pytest.mark.parametrize("query", ["\u0301", "\u0301\u0300", "\u20dd", "\ufe0f"])

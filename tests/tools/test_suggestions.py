@@ -144,5 +144,5 @@ def test_a_reading_tool_names_the_tool_that_changes(small: Small) -> None:
     harness = small({"A.md": "a"})
     for tool in ("tags", "properties", "tasks", "template", "daily_note", "canvas", "attachment", "history"):
         arguments = {"name": "A", "action": "add"} if tool in ("canvas", "attachment") else {"action": "add"}
-        assert f"{tool} only reads; " in str(harness.refused(InvalidArgument, tool, **arguments))
+        assert f"{tool} only reads; " in str(harness.catch_refusal(InvalidArgument, tool, **arguments))
     assert set(CHANGED_BY) < set(BARE)

@@ -60,7 +60,7 @@ def test_rename_in_one_note_or_everywhere(small: Small) -> None:
 def test_a_rename_everywhere_that_one_note_stops_says_which(small: Small) -> None:
     files = {"A.md": "#work\n", "Odd.md": "---\ntags: &t [work]\nother: &t 1\n---\n"}
     harness = small(files)
-    refused = harness.refused(EditRefused, "edit_note", op="rename_tag", name="", tag="work", to="job")
+    refused = harness.catch_refusal(EditRefused, "edit_note", op="rename_tag", name="", tag="work", to="job")
     assert refused.message.startswith("Odd.md: ")
     assert {name: harness.read(name) for name in files} == files
 
@@ -69,7 +69,7 @@ def test_wrong_calls_are_named(small: Small) -> None:
     harness = small(FILES)
 
     def argument(**arguments: object) -> str:
-        named: str = harness.refused(InvalidArgument, "tags", **arguments).argument
+        named: str = harness.catch_refusal(InvalidArgument, "tags", **arguments).argument
         return named
 
     assert argument(action="notes") == "tag"
@@ -77,7 +77,7 @@ def test_wrong_calls_are_named(small: Small) -> None:
     assert argument(action="nothing") == "action"
     assert argument(sort="size") == "sort"
     assert (
-        harness.refused(NoteNotFound, "edit_note", op="rename_tag", name="", tag="nope", to="x").name
+        harness.catch_refusal(NoteNotFound, "edit_note", op="rename_tag", name="", tag="nope", to="x").name
         == "nope"
     )
     for wrong, named in (
@@ -86,8 +86,8 @@ def test_wrong_calls_are_named(small: Small) -> None:
         ({"op": "rename_tag", "name": "", "tag": "work"}, "to"),
         ({"op": "add_tag", "name": "A", "tag": "two words"}, "tag"),
     ):
-        assert harness.refused(InvalidArgument, "edit_note", **wrong).argument == named
-    harness.refused(StaleWrite, "edit_note", op="add_tag", name="A", tag="x", expected="0" * 16)
+        assert harness.catch_refusal(InvalidArgument, "edit_note", **wrong).argument == named
+    harness.catch_refusal(StaleWrite, "edit_note", op="add_tag", name="A", tag="x", expected="0" * 16)
 
 
 def test_hidden_notes_have_no_tags(small: Small) -> None:

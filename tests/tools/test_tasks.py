@@ -85,24 +85,24 @@ def test_wrong_calls_are_named(small: Small) -> None:
     harness = small(FILES)
 
     def argument(**arguments: object) -> str:
-        named: str = harness.refused(InvalidArgument, "tasks", **arguments).argument
+        named: str = harness.catch_refusal(InvalidArgument, "tasks", **arguments).argument
         return named
 
     assert argument(status="almost") == "status"
     assert argument(due_before="tomorrow") == "due_before"
     assert argument(due_after="2026-1-1") == "due_after"
     assert argument(action="set") == "action"
-    assert harness.refused(InvalidArgument, "edit_note", op="set_task", name="A").argument == "line"
+    assert harness.catch_refusal(InvalidArgument, "edit_note", op="set_task", name="A").argument == "line"
     wrong = {"op": "set_task", "name": "A", "line": 1, "status": "xx"}
-    assert harness.refused(InvalidArgument, "edit_note", **wrong).argument == "status"
-    harness.refused(NoteNotFound, "tasks", name="Q")
-    harness.refused(NoteNotFound, "tasks", name="q/")
-    harness.refused(EditRefused, "edit_note", op="set_task", name="A", line=9)
-    harness.refused(EditRefused, "edit_note", op="set_task", name="A", text="nothing like it")
-    harness.refused(StaleWrite, "edit_note", op="set_task", name="A", line=1, expected="0" * 16)
+    assert harness.catch_refusal(InvalidArgument, "edit_note", **wrong).argument == "status"
+    harness.catch_refusal(NoteNotFound, "tasks", name="Q")
+    harness.catch_refusal(NoteNotFound, "tasks", name="q/")
+    harness.catch_refusal(EditRefused, "edit_note", op="set_task", name="A", line=9)
+    harness.catch_refusal(EditRefused, "edit_note", op="set_task", name="A", text="nothing like it")
+    harness.catch_refusal(StaleWrite, "edit_note", op="set_task", name="A", line=1, expected="0" * 16)
 
 
 def test_hidden_tasks_are_not_counted(small: Small) -> None:
     harness = small(FILES, scope=Scope(deny=("f/",)))
     assert harness.rows("tasks") == [SOON, "(tasks: 1)"]
-    harness.refused(NoteNotFound, "tasks", name="f/")
+    harness.catch_refusal(NoteNotFound, "tasks", name="f/")

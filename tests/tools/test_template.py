@@ -64,19 +64,20 @@ def test_wrong_calls_are_named(small: Small) -> None:
     harness = small(FILES)
 
     def argument(**arguments: object) -> str:
-        named: str = harness.refused(InvalidArgument, "template", **arguments).argument
+        named: str = harness.catch_refusal(InvalidArgument, "template", **arguments).argument
         return named
 
     assert argument(template="Plan", start=999) == "start"
     wrong = {"op": "insert_template", "template": "Plan", "name": "N", "heading": "Top", "line": 3}
-    assert harness.refused(InvalidArgument, "edit_note", **wrong).argument == "line"
+    assert harness.catch_refusal(InvalidArgument, "edit_note", **wrong).argument == "line"
     assert (
-        harness.refused(InvalidArgument, "edit_note", op="insert_template", name="N").argument == "template"
+        harness.catch_refusal(InvalidArgument, "edit_note", op="insert_template", name="N").argument
+        == "template"
     )
-    harness.refused(NoteNotFound, "template", template="Nope", title="x")
-    harness.refused(NoteNotFound, "edit_note", op="insert_template", template="Plan", name="Q")
-    harness.refused(EditRefused, "edit_note", op="insert_template", template="Bad", name="N")
-    harness.refused(
+    harness.catch_refusal(NoteNotFound, "template", template="Nope", title="x")
+    harness.catch_refusal(NoteNotFound, "edit_note", op="insert_template", template="Plan", name="Q")
+    harness.catch_refusal(EditRefused, "edit_note", op="insert_template", template="Bad", name="N")
+    harness.catch_refusal(
         StaleWrite, "edit_note", op="insert_template", template="Plan", name="N", expected="0" * 16
     )
 
@@ -84,5 +85,5 @@ def test_wrong_calls_are_named(small: Small) -> None:
 def test_a_hidden_template_does_not_exist(small: Small) -> None:
     harness = small(FILES, scope=Scope(deny=("T/Plan.md",)))
     assert harness.rows("template")[:-1] == ["T/Bad.md"]
-    harness.refused(NoteNotFound, "template", template="Plan")
-    harness.refused(NoteNotFound, "template", template="Plan", title="x")
+    harness.catch_refusal(NoteNotFound, "template", template="Plan")
+    harness.catch_refusal(NoteNotFound, "template", template="Plan", title="x")

@@ -89,7 +89,7 @@ def test_read_only_is_reported(small: Small) -> None:
 
 
 def test_wrong_calls_are_named(small: Small) -> None:
-    assert small({}).refused(InvalidArgument, "vault_info", section="mood").argument == "section"
+    assert small({}).catch_refusal(InvalidArgument, "vault_info", section="mood").argument == "section"
 
 
 @pytest.mark.parametrize(

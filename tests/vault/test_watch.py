@@ -69,7 +69,7 @@ class Watched:
                 continue
         return events
 
-    def after(self, change: Callable[[], object]) -> list[WatchEvent]:
+    def watch_change(self, change: Callable[[], object]) -> list[WatchEvent]:
         """All events of one change, in however many parts they come: the system reports changes in their
         order, so all of them are there when a later marker is reported."""
         change()
@@ -104,15 +104,15 @@ def watched(root: Root) -> Iterator[Watched]:
 
 def test_writes_moves_and_deletions_are_reported_by_vault_path(watched: Watched, folder: Path) -> None:
     first, second = folder / "a.md", folder / "b.md"
-    assert _list_paths(watched.after(lambda: first.write_text("x"))) == {"a.md"}
-    assert _list_paths(watched.after(lambda: first.rename(second))) == {"a.md", "b.md"}
-    assert _list_paths(watched.after(second.unlink)) == {"b.md"}
+    assert _list_paths(watched.watch_change(lambda: first.write_text("x"))) == {"a.md"}
+    assert _list_paths(watched.watch_change(lambda: first.rename(second))) == {"a.md", "b.md"}
+    assert _list_paths(watched.watch_change(second.unlink)) == {"b.md"}
 
 
 def test_an_atomic_save_is_reported_as_its_note_alone(watched: Watched, folder: Path) -> None:
     passing = folder / ".tmp-save"
-    assert _list_paths(watched.after(lambda: passing.write_text("x"))) == set()
-    assert _list_paths(watched.after(lambda: passing.replace(folder / "n.md"))) == {"n.md"}
+    assert _list_paths(watched.watch_change(lambda: passing.write_text("x"))) == set()
+    assert _list_paths(watched.watch_change(lambda: passing.replace(folder / "n.md"))) == {"n.md"}
 
 
 def test_a_new_folder_is_reported_with_its_files(watched: Watched, folder: Path, tmp_path: Path) -> None:
@@ -138,23 +138,25 @@ def test_no_file_is_missed_in_folders_made_and_filled_at_once(watched: Watched, 
 
 def test_names_are_reported_as_nfc(watched: Watched, folder: Path) -> None:
     place = folder / unicodedata.normalize("NFD", "Café.md")
-    assert _list_paths(watched.after(lambda: place.write_text("x"))) == {"Café.md"}
+    assert _list_paths(watched.watch_change(lambda: place.write_text("x"))) == {"Café.md"}
 
 
 def test_hidden_files_are_ignored_except_obsidians_settings_and_workspace(
     watched: Watched, folder: Path
 ) -> None:
     git, obsidian = folder / ".git", folder / ".obsidian"
-    made = watched.after(lambda: (git.mkdir(), (git / "index").write_text("x"), obsidian.mkdir()))
-    saved = watched.after(lambda: (obsidian / "app.json").write_text("{}"))
-    moved = watched.after(lambda: (obsidian / "workspace.json").write_text("{}"))
+    made = watched.watch_change(lambda: (git.mkdir(), (git / "index").write_text("x"), obsidian.mkdir()))
+    saved = watched.watch_change(lambda: (obsidian / "app.json").write_text("{}"))
+    moved = watched.watch_change(lambda: (obsidian / "workspace.json").write_text("{}"))
     assert _list_paths([*made, *saved, *moved]) == set()
     events_seen = [_list_obsidian_events(events) for events in (made, saved, moved)]
     assert events_seen == [set(), {SettingsChanged()}, {WorkspaceChanged()}]
 
 
 def test_a_placeholder_is_reported_by_the_name_of_its_file(watched: Watched, folder: Path) -> None:
-    assert _list_paths(watched.after(lambda: (folder / ".Far.md.icloud").write_text("x"))) == {"Far.md"}
+    assert _list_paths(watched.watch_change(lambda: (folder / ".Far.md.icloud").write_text("x"))) == {
+        "Far.md"
+    }
 
 
 def test_changes_by_another_process_are_reported(watched: Watched, folder: Path) -> None:

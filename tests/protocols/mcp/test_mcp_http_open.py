@@ -37,7 +37,7 @@ class Endpoints:
 
     fixture: Any
 
-    def stalled(self) -> socket.socket:
+    def open_stalled(self) -> socket.socket:
         """A connection with room for little: what is not read stays with the server."""
         line = socket.socket()
         line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -139,7 +139,7 @@ async def test_a_client_that_does_not_read_is_disconnected(
 ) -> None:
     monkeypatch.setattr(mcp_http, "ENDING_SECONDS", 0.1)
     async with endpoints() as opened:
-        with opened.stalled() as line:
+        with opened.open_stalled() as line:
             reader, writer = await asyncio.open_connection(sock=line, limit=1024)
             writer.write(b"GET /sse HTTP/1.1\r\nHost: localhost\r\nAuthorization: bob\r\n\r\n")
             head = await reader.readuntil(b"\n\n")

@@ -232,7 +232,7 @@ async def test_a_peer_that_stays_silent_is_removed(caplog: pytest.LogCaptureFixt
         await talking.receive()
         await server.endpoint.check_health()
         assert [socket.closed for socket in server.endpoint.sockets] == [False]
-        await silent.ended()
+        await silent.wait_until_closed()
         await talking.close()
         await silent.close()
     assert "Removing dead connection" in caplog.text
@@ -264,7 +264,7 @@ async def test_a_beat_that_comes_far_too_late_counts_as_a_sleep(monkeypatch: pyt
             jump += slept
             assert (await client.receive()).opcode == PING
         jump += BOUND
-        await client.ended()
+        await client.wait_until_closed()
         beat.cancel()
         await client.close()
 
@@ -390,7 +390,7 @@ async def test_a_peer_that_never_answers_the_close_frame_is_disconnected(
         client = await connect(server.port, **AUTH)
         await server.until_open(1)
         await asyncio.wait_for(server.endpoint.shut_down(), BOUND)
-        await client.ended()
+        await client.wait_until_closed()
         await client.close()
 
 

@@ -56,7 +56,7 @@ async def close_code_after(*data: bytes, **headers: str) -> int:
             await client.send(part)
         code = await client.receive_close()
         await client.send(make_close_frame(code))
-        await client.ended()
+        await client.wait_until_closed()
         await client.close()
         await server.until_open(0)
         return code
