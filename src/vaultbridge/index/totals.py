@@ -62,6 +62,9 @@ CountKey = tuple[str, str, str]
     problem   the problem's code     ""                        problems
 """
 
+Ids = Collection[int]
+"""The ids of some files."""
+
 NONE_HIDDEN: Final[frozenset[int]] = frozenset()
 
 _decode_json = msgspec.json.Decoder().decode
@@ -93,11 +96,7 @@ def count_file(db: sqlite3.Connection, file: int, tables: Iterable[str]) -> Coun
 
 
 def count_files(
-    db: sqlite3.Connection,
-    counts: Counts,
-    *,
-    only: Collection[int] | None = None,
-    hidden: Collection[int] = NONE_HIDDEN,
+    db: sqlite3.Connection, counts: Counts, *, only: Ids | None = None, hidden: Ids = NONE_HIDDEN
 ) -> None:
     kinds: dict[str, int] = {}
     folders: dict[str, int] = {}
@@ -116,11 +115,7 @@ def count_files(
 
 
 def count_tags(
-    db: sqlite3.Connection,
-    counts: Counts,
-    *,
-    only: Collection[int] | None = None,
-    hidden: Collection[int] = NONE_HIDDEN,
+    db: sqlite3.Connection, counts: Counts, *, only: Ids | None = None, hidden: Ids = NONE_HIDDEN
 ) -> None:
     """Counts a note once for a tag and once for each parent tag, under the spelling that comes first."""
     holders: dict[str, set[int]] = {}
@@ -142,11 +137,7 @@ def count_tags(
 
 
 def count_properties(
-    db: sqlite3.Connection,
-    counts: Counts,
-    *,
-    only: Collection[int] | None = None,
-    hidden: Collection[int] = NONE_HIDDEN,
+    db: sqlite3.Connection, counts: Counts, *, only: Ids | None = None, hidden: Ids = NONE_HIDDEN
 ) -> None:
     columns = "key, file, name, type, value FROM properties"
     for key, file, name, type_, value in _select_rows(db, columns, "file", only):
@@ -160,11 +151,7 @@ def count_properties(
 
 
 def count_tasks(
-    db: sqlite3.Connection,
-    counts: Counts,
-    *,
-    only: Collection[int] | None = None,
-    hidden: Collection[int] = NONE_HIDDEN,
+    db: sqlite3.Connection, counts: Counts, *, only: Ids | None = None, hidden: Ids = NONE_HIDDEN
 ) -> None:
     for file, status, dated in _select_rows(db, "file, status, due IS NOT NULL FROM tasks", "file", only):
         if file not in hidden:
@@ -172,11 +159,7 @@ def count_tasks(
 
 
 def count_missing(
-    db: sqlite3.Connection,
-    counts: Counts,
-    *,
-    only: Collection[int] | None = None,
-    hidden: Collection[int] = NONE_HIDDEN,
+    db: sqlite3.Connection, counts: Counts, *, only: Ids | None = None, hidden: Ids = NONE_HIDDEN
 ) -> None:
     """Counts links to files that do not exist. For the caller, a hidden file does not exist."""
     counted: set[tuple[str, int]] = set()
@@ -197,11 +180,7 @@ def _list_missing_links(
 
 
 def count_problems(
-    db: sqlite3.Connection,
-    counts: Counts,
-    *,
-    only: Collection[int] | None = None,
-    hidden: Collection[int] = NONE_HIDDEN,
+    db: sqlite3.Connection, counts: Counts, *, only: Ids | None = None, hidden: Ids = NONE_HIDDEN
 ) -> None:
     for file, code in _select_rows(db, "file, code FROM problems", "file", only):
         if file not in hidden:
