@@ -192,6 +192,29 @@ def test_the_number_of_changes_is_limited(
     assert [entry.label for entry in timed.journal.history()] == ["8", "7", "6", "5", "4"]
 
 
+def test_changes_that_were_rolled_back_push_none_out_of_the_history(
+    timed: Transactor, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change that waits for a note which another program has open is tried, and rolled back, many times."""
+    monkeypatch.setattr(journal_module, "JOURNAL_ENTRIES", 10)
+    monkeypatch.setattr(journal_module, "ROLLED_BACK_ENTRIES", 5)
+    image = make_image(b"x")
+    for number in range(3):
+        do(timed, WriteFile(P("n.md"), str(number).encode()), label=str(number))
+        for _ in range(40):
+            tried = timed.journal.begin(
+                [Written(P("m.md"), "/v/m.md", None, image, None, "/v/.t")],
+                {image.digest: b"x"},
+                at=clock.now,
+                actor="a",
+                label="tried",
+            )
+            timed.journal.finish(tried, state="rolled-back", at=clock.now)
+        timed.journal.prune(now=clock.now)
+    assert [entry.label for entry in timed.journal.history()] == ["2", "1", "0"]
+    assert timed.journal.last_finished() == tried
+
+
 def test_the_size_is_limited_but_the_newest_change_always_stays(
     timed: Transactor, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,6 +44,11 @@ attachments."""
 JOURNAL_ENTRIES: Final = 20_000
 """The most transactions stored: some two hundred a day for the whole period below."""
 
+ROLLED_BACK_ENTRIES: Final = 1000
+"""The newest transactions among which those that were rolled back stay. Nothing in them can be undone, and a
+change that waits for another program to close a note makes twenty a second, which must not push real changes
+out of the history."""
+
 JOURNAL_SECONDS: Final = 90 * 86400.0
 """The age after which a change can no longer be undone: three months, as is common for file histories."""
 
@@ -310,7 +315,8 @@ class Journal:
         """Deletes the oldest transactions beyond the limits, never one that is under way."""
         with self._file.changing() as db:
             newest = db.execute("SELECT coalesce(max(id), 0) FROM transactions").fetchone()[0]
-            _forget(db, max(newest - JOURNAL_ENTRIES, _last_too_old(db, now)), FORGET_AT_ONCE)
+            _forget(db, newest - ROLLED_BACK_ENTRIES, FORGET_AT_ONCE, _ROLLED_BACK)
+            _forget(db, max(_last_beyond(db, JOURNAL_ENTRIES), _last_too_old(db, now)), FORGET_AT_ONCE)
             while _count_stored_bytes(db) > JOURNAL_BYTES:
                 if not _forget(db, newest - 1, PRUNE_STRIDE):
                     break
@@ -337,6 +343,14 @@ def _mark_undone(db: sqlite3.Connection, original: int, by: int) -> None:
     )
 
 
+def _last_beyond(db: sqlite3.Connection, entries: int) -> int:
+    """The newest transaction that is not among the newest `entries`; 0 when there are no more than those."""
+    row = db.execute(
+        "SELECT id FROM transactions INDEXED BY times ORDER BY id DESC LIMIT 1 OFFSET ?", (entries,)
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
 def _last_too_old(db: sqlite3.Connection, now: float) -> int:
     """The newest transaction that is older than the limit, by the journal's own time: the time between two
     transactions counts, but at most `GAP_SECONDS` of it, and a clock that went back counts as no time."""
@@ -349,12 +363,14 @@ def _last_too_old(db: sqlite3.Connection, now: float) -> int:
     return 0
 
 
-def _forget(db: sqlite3.Connection, last: int, most: int) -> int:
+_ENDED: Final = "state IN ('done', 'rolled-back')"
+_ROLLED_BACK: Final = "state = 'rolled-back'"
+
+
+def _forget(db: sqlite3.Connection, last: int, most: int, which: str = _ENDED) -> int:
     """Deletes up to `most` transactions with ids up to `last`, and content that only they used. Returns how
     many."""
-    ended = (
-        "SELECT id FROM transactions WHERE state IN ('done', 'rolled-back') AND id <= ? ORDER BY id LIMIT ?"
-    )
+    ended = f"SELECT id FROM transactions WHERE {which} AND id <= ? ORDER BY id LIMIT ?"
     gone = db.execute(ended, (last, most)).fetchall()
     if not gone:
         return 0

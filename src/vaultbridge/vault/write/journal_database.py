@@ -51,6 +51,7 @@ CREATE INDEX used_by ON uses (digest);
 _INDEXES: Final = (
     "CREATE INDEX IF NOT EXISTS times ON transactions (id, at)",
     "CREATE INDEX IF NOT EXISTS content_sizes ON contents (stored)",
+    "CREATE INDEX IF NOT EXISTS rolled_back ON transactions (id) WHERE state = 'rolled-back'",
 )
 """These let the journal enforce its limits without reading its long columns. Journals that an older version
 created get them too."""
