@@ -343,7 +343,7 @@ def measure_common_words(report: Report, index: Index, rounds: int) -> None:
     """Words that occur in nearly every note: how much longer a search takes than the table needs to rank
     one."""
 
-    def ranked() -> None:
+    def rank() -> None:
         with index.reading() as db:
             db.execute("SELECT rowid, bm25(words) FROM words WHERE words MATCH '\"the\" *'").fetchall()
 
@@ -353,7 +353,7 @@ def measure_common_words(report: Report, index: Index, rounds: int) -> None:
         ("two words that most notes have, in quotes", '"in is"', 8.0),
         ("seven common words", "the of and in to water window", 3.5),
     ):
-        bare, ours = find_best(rounds * 5, ranked, partial(search, index, query))
+        bare, ours = find_best(rounds * 5, rank, partial(search, index, query))
         report.add(f"search, {what} / ranking one", ours / bare, bound, "x", ranking=bare, ours=ours)
 
 

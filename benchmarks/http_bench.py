@@ -139,7 +139,7 @@ async def measure_rate(port: int, next_call: Callable[[], Call], count: int, cal
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(connector=connector) as session:
 
-        async def caller(times: int) -> None:
+        async def keep_calling(times: int) -> None:
             for _ in range(times):
                 call = next_call()
                 async with session.request(
@@ -149,9 +149,9 @@ async def measure_rate(port: int, next_call: Callable[[], Call], count: int, cal
                     assert response.status == 200, body[:500]
                     assert b'"isError":true' not in body, body[:500]
 
-        await caller(WARM)
+        await keep_calling(WARM)
         begin = time.perf_counter()
-        await asyncio.gather(*(caller(count // callers) for _ in range(callers)))
+        await asyncio.gather(*(keep_calling(count // callers) for _ in range(callers)))
         return count // callers * callers / (time.perf_counter() - begin)
 
 

@@ -96,16 +96,16 @@ async def measure_idle_growth(
     clients = [await connect(session, url) for _ in range(10)]
     readers = [asyncio.ensure_future(client.receive()) for client in clients]
 
-    async def beats(count: int) -> None:
+    async def beat(count: int) -> None:
         for _ in range(count):
             await server.ide.check_health(overslept=False)
             while not all(socket.is_answering for socket in server.ide.sockets):  # noqa: ASYNC110 - no event
                 await asyncio.sleep(0)
 
-    await beats(50)
+    await beat(50)
     gc.collect()
     before, memory = len(gc.get_objects()), read_resident()
-    await beats(IDLE_MINUTES * 2)
+    await beat(IDLE_MINUTES * 2)
     gc.collect()
     growth = {"objects": len(gc.get_objects()) - before, "bytes": read_resident() - memory}
     alive = len(server.ide.sockets)

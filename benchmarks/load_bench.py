@@ -112,14 +112,14 @@ async def measure_load(
         kinds += ["search"] * max(1, callers - edits - reads)
         until = time.perf_counter() + seconds
 
-        async def outside() -> None:
+        async def save_outside() -> None:
             number = 0
             while time.perf_counter() < until:
                 save(number)
                 number += 1
                 await asyncio.sleep(0.2)
 
-        await asyncio.gather(outside(), *(load.keep_calling(kind, until) for kind in kinds))
+        await asyncio.gather(save_outside(), *(load.keep_calling(kind, until) for kind in kinds))
         crowd, load.took = load.took, {kind: [] for kind in load.took}
         until = time.perf_counter() + seconds
         kinds = ["phrase"] * COSTLY_CALLERS + ["search"] * CHEAP_CALLERS

@@ -210,7 +210,7 @@ async def measure_http_calls(url: str, calls: int, *, modern: bool) -> float:
         params["_meta"] = META
     async with aiohttp.ClientSession() as session:
 
-        async def caller(count: int) -> None:
+        async def keep_calling(count: int) -> None:
             for id_ in range(count):
                 async with session.post(
                     url, data=make_message(id_, "tools/call", params), headers=headers
@@ -218,9 +218,9 @@ async def measure_http_calls(url: str, calls: int, *, modern: bool) -> float:
                     assert response.status == 200, await response.text()
                     await response.read()
 
-        await caller(20)
+        await keep_calling(20)
         begin = time.perf_counter()
-        await asyncio.gather(*(caller(calls // 16) for _ in range(16)))
+        await asyncio.gather(*(keep_calling(calls // 16) for _ in range(16)))
         return calls // 16 * 16 / (time.perf_counter() - begin)
 
 

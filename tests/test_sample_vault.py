@@ -169,14 +169,14 @@ def test_exactly_one_note_has_windows_line_ends() -> None:
 
 
 def test_the_searches_that_the_documents_show_have_answers() -> None:
-    def tagged(tag: str) -> list[str]:
+    def list_tagged(tag: str) -> list[str]:
         return [
             path
             for path, note in NOTES.items()
             if any(candidate.name == tag or candidate.name.startswith(f"{tag}/") for candidate in note.tags)
         ]
 
-    projects = {path for path in tagged("project") if path.startswith("Projects/")}
+    projects = {path for path in list_tagged("project") if path.startswith("Projects/")}
     assert len(projects) == 5
     active = [path for path in projects if ROWS[path].properties["status"] == "active"]
     assert len(active) == 3

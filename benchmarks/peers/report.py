@@ -158,7 +158,7 @@ def plot_times(run: dict[str, Any]) -> str:
     left, width, step, top = 330, 560, 26, 70
     height = top + step * len(rows) + 40
 
-    def x(value: float) -> float:
+    def place_value(value: float) -> float:
         return left + width * (math.log10(max(value, 0.01)) - low) / max(1, high - low)
 
     parts = [
@@ -166,7 +166,7 @@ def plot_times(run: dict[str, Any]) -> str:
     ]
     parts += _render_legend(names, 44)
     for power in range(low, high + 1):
-        at = x(10.0**power)
+        at = place_value(10.0**power)
         parts.append(f'<line x1="{at:.1f}" y1="{top}" x2="{at:.1f}" y2="{height - 40}" stroke="#e5e7eb"/>')
         parts.append(_render_text(at, height - 22, f"{10.0**power:g}", anchor="middle"))
     for number, (title, figures) in enumerate(rows):
@@ -174,14 +174,14 @@ def plot_times(run: dict[str, Any]) -> str:
         parts.append(_render_text(left - 12, y + 4, title, anchor="end"))
         for colour, figure in reversed(list(zip(COLOURS, figures, strict=False))):
             if "median" in figure:
-                ends = f'x1="{x(figure["low"]):.1f}" x2="{x(figure["high"]):.1f}"'
+                ends = f'x1="{place_value(figure["low"]):.1f}" x2="{place_value(figure["high"]):.1f}"'
                 parts.append(
                     f'<line {ends} y1="{y}" y2="{y}" stroke="{colour}" stroke-width="2" opacity="0.5"/>'
                 )
                 hollow = figure.get("incomplete")
                 fill = "#ffffff" if hollow else colour
                 drawn = f'fill="{fill}" stroke="{colour}" stroke-width="2"'
-                parts.append(f'<circle cx="{x(figure["median"]):.1f}" cy="{y}" r="5" {drawn}/>')
+                parts.append(f'<circle cx="{place_value(figure["median"]):.1f}" cy="{y}" r="5" {drawn}/>')
     return _render_svg(left + width + 30, height, parts)
 
 

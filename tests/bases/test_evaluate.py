@@ -80,10 +80,10 @@ def test_values_are_those_of_the_summary() -> None:
 
 
 def test_a_failed_formula_fails_what_uses_it() -> None:
-    def formula(name: str) -> Value:
+    def evaluate_formula(name: str) -> Value:
         return ErrorValue(f"{name} failed")
 
-    evaluator = Evaluator(make_context(), BOOK, formula)
+    evaluator = Evaluator(make_context(), BOOK, evaluate_formula)
     with pytest.raises(FormulaError, match="x failed"):
         evaluator.value(parse_expression("1 + formula.x"))
     with pytest.raises(FormulaError, match="a b failed"):

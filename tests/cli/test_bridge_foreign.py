@@ -170,7 +170,7 @@ async def test_a_call_can_be_cancelled_and_the_end_of_input_then_ends_the_proces
 async def test_a_new_tool_is_announced_but_a_new_hash_of_the_same_tools_is_not() -> None:
     heard: list[str] = []
 
-    async def text_of(name: str, **arguments: Any) -> str:
+    async def call_for_text(name: str, **arguments: Any) -> str:
         """What a call says; other messages that arrive meanwhile go to `heard`."""
         await bridge.send(request(name, name, **arguments))
         while (message := await bridge.read()).get("id") != name:
@@ -180,15 +180,15 @@ async def test_a_new_tool_is_announced_but_a_new_hash_of_the_same_tools_is_not()
 
     async with foreign() as server, bridged("--url", f"http://127.0.0.1:{server.port}") as bridge:
         before = await wait_for_tools(bridge)
-        await text_of("set", salt="other")
-        lists = json.loads(await text_of("seen"))["lists"]
+        await call_for_text("set", salt="other")
+        lists = json.loads(await call_for_text("seen"))["lists"]
         async with asyncio.timeout(BOUND):
             # When the second list is asked for, the first with the other hash has been looked at.
-            while json.loads(await text_of("seen"))["lists"] < lists + 2:
+            while json.loads(await call_for_text("seen"))["lists"] < lists + 2:
                 # A tool that is gone makes the bridge look at the list again at once.
-                await text_of("gone")
+                await call_for_text("gone")
         assert heard == []
-        await text_of("set", add="fresh")
+        await call_for_text("set", add="fresh")
         if not heard:
             await wait_for_tool_change(bridge)
         assert set(await list_tool_names(bridge)) == {*before, "fresh"}
@@ -236,7 +236,7 @@ async def test_it_may_listen_on_an_address_of_the_newer_kind() -> None:
 
 
 async def test_another_program_on_its_port_is_distinguished_from_an_absent_one() -> None:
-    async def banner(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def send_banner(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"220 mail.example ESMTP\r\n")
         await reader.read(1)
         writer.close()
@@ -246,7 +246,7 @@ async def test_another_program_on_its_port_is_distinguished_from_an_absent_one()
             assert "read_note" in await wait_for_tools(bridge)
             server.process.kill()
             await server.process.wait()
-            other = await asyncio.start_server(banner, "127.0.0.1", port)
+            other = await asyncio.start_server(send_banner, "127.0.0.1", port)
             async with other:
                 assert "it is not HTTP" in await call_text(bridge, "read_note", path="a")
             assert (await bridge.end())[0] == 0

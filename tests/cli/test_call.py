@@ -201,7 +201,7 @@ async def test_content_other_than_text_is_described_and_blobs_are_written_unchan
 async def test_notifications_are_watched_until_enough_came(version: str) -> None:
     seen: list[Any] = []
 
-    async def noisy(ws: Any, request: Any) -> None:
+    async def make_noise(ws: Any, request: Any) -> None:
         """Acknowledges whatever starts a session, and then says something every moment."""
         async for frame in ws:
             message = frame.json()
@@ -219,7 +219,7 @@ async def test_notifications_are_watched_until_enough_came(version: str) -> None
                 continue
             await ws.send_json({"jsonrpc": "2.0", "id": message["id"], "result": result})
 
-    async with running(noisy) as server:
+    async with running(make_noise) as server:
         code, out, err = await call(server.url, "--watch", "--count", "3", "--mcp", version)
         assert (code, err) == (0, "")
         assert out.splitlines() == [f'notifications/x {{"n":{n}}}' for n in range(3)]

@@ -152,11 +152,11 @@ async def test_a_subscription_outlives_a_crash_of_the_server(server: Served, vau
     updated: asyncio.Queue[str] = asyncio.Queue()
     states: asyncio.Queue[str] = asyncio.Queue()
 
-    def heard(message: dict[str, Any]) -> None:
+    def hear(message: dict[str, Any]) -> None:
         if message["method"] == "notifications/resources/updated":
             updated.put_nowait(message["params"]["uri"])
 
-    async with Session(transport, version="2025-11-25", on_notification=heard) as session:
+    async with Session(transport, version="2025-11-25", on_notification=hear) as session:
         transport.on_state = lambda state: states.put_nowait(state.value)
         (resource,) = (await session.list_resources())["resources"]
         await session.listen((resource["uri"],))

@@ -56,27 +56,27 @@ def test_a_note_of_any_script_is_found_read_linked_edited_and_renamed(tmp_path: 
     name, word = draw_word(alphabets[:2], rng), draw_word(alphabets[2:], rng)
     kept, form = turn % 2 == 0, ("NFC", "NFD")[turn // 2 % 2]
 
-    def written(text: str) -> str:
+    def compose(text: str) -> str:
         return unicodedata.normalize("NFC" if kept else "NFD", text)
 
-    def asked(text: str) -> str:
+    def respell(text: str) -> str:
         return unicodedata.normalize(form, text)
 
     home = tmp_path
     vault = home / "vault"
     vault.mkdir()
-    (vault / f"{written(name)}.md").write_text(f"---\nmood: {written(word)}\n---\n{written(word)}\n", "utf-8")
-    (vault / "Index.md").write_text(f"[[{written(name)}]]\n", "utf-8")
+    (vault / f"{compose(name)}.md").write_text(f"---\nmood: {compose(word)}\n---\n{compose(word)}\n", "utf-8")
+    (vault / "Index.md").write_text(f"[[{compose(name)}]]\n", "utf-8")
     place = str(vault)
-    found = json.loads(run(home, environ, "search", place, f'"{asked(word)}"', "--json"))
+    found = json.loads(run(home, environ, "search", place, f'"{respell(word)}"', "--json"))
     paths = [unicodedata.normalize("NFC", hit["path"]) for hit in found["hits"]]
     assert f"{unicodedata.normalize('NFC', name)}.md" in paths
-    assert written(word) in run(home, environ, "read", place, asked(name))
-    assert "Index.md" in run(home, environ, "links", place, asked(name), "--backlinks")
-    operation = {"op": "append", "note": asked(name), "content": f"#{asked(word)}"}
+    assert compose(word) in run(home, environ, "read", place, respell(name))
+    assert "Index.md" in run(home, environ, "links", place, respell(name), "--backlinks")
+    operation = {"op": "append", "note": respell(name), "content": f"#{respell(word)}"}
     run(home, environ, "edit", place, json.dumps(operation, ensure_ascii=False))
-    run(home, environ, "rename", place, asked(name), f"{asked(name)} zwei")
+    run(home, environ, "rename", place, respell(name), f"{respell(name)} zwei")
     link = (vault / "Index.md").read_text("utf-8")
     assert f"{unicodedata.normalize('NFC', name)} zwei" in unicodedata.normalize("NFC", link)
     run(home, environ, "export", place)
-    assert run(home, environ, "history", place, f"{asked(name)} zwei.md").strip()
+    assert run(home, environ, "history", place, f"{respell(name)} zwei.md").strip()

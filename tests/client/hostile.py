@@ -126,10 +126,10 @@ def draw_messages(draw: random.Random, message: Json) -> list[bytes]:
     right = make_answer(message)
     as_text = json.dumps(right)
 
-    def result(value: str, id_: Any = id_) -> str:
+    def make_result_text(value: str, id_: Any = id_) -> str:
         return f'{{"jsonrpc":"2.0","id":{json.dumps(id_)},"result":{value}}}'
 
-    def floods(kind: str) -> list[str]:
+    def make_floods(kind: str) -> list[str]:
         count = draw.choice((1, 50, FLOOD))
         if kind == "notification":
             method = draw.choice(
@@ -149,25 +149,36 @@ def draw_messages(draw: random.Random, message: Json) -> list[bytes]:
 
     wrong = draw.choice(
         (
-            lambda: [result('{"a": NaN}')],
-            lambda: [result("Infinity")],
-            lambda: [result("[" * 30_000 + "]" * 30_000)],
-            lambda: [result('{"a":' * 30_000 + "1" + "}" * 30_000)],
-            lambda: [result("[" * 30_000)],
-            lambda: [result('"\\ud800"'), result('{"\\udfff": 1}')],
-            lambda: [result('"\udc80\udcff"')],
-            lambda: [result("1e400"), result("9" * 5000), result("-1e-400")],
+            lambda: [make_result_text('{"a": NaN}')],
+            lambda: [make_result_text("Infinity")],
+            lambda: [make_result_text("[" * 30_000 + "]" * 30_000)],
+            lambda: [make_result_text('{"a":' * 30_000 + "1" + "}" * 30_000)],
+            lambda: [make_result_text("[" * 30_000)],
+            lambda: [make_result_text('"\\ud800"'), make_result_text('{"\\udfff": 1}')],
+            lambda: [make_result_text('"\udc80\udcff"')],
+            lambda: [make_result_text("1e400"), make_result_text("9" * 5000), make_result_text("-1e-400")],
             lambda: [
-                result('{"content": 1, "tools": {"a": 1}, "supportedVersions": {}, "protocolVersion": []}')
+                make_result_text(
+                    '{"content": 1, "tools": {"a": 1}, "supportedVersions": {}, "protocolVersion": []}'
+                )
             ],
-            lambda: [result('{"protocolVersion": "2025-11-25\\r\\nX-Injected: 1"}')],
-            lambda: [result('{"protocolVersion": "' + "9" * 100_000 + '"}')],
-            lambda: [result('{"tools": [1, null, {"name": 5}], "nextCursor": "again"}')],
-            lambda: [result('{"tools": [], "nextCursor": {"a": 1}}')],
-            lambda: [result('{"content": [null, 5, {"type": "image", "data": 5}], "isError": "yes"}')],
-            lambda: [result("null"), result("[]"), result('"text"'), result("true")],
+            lambda: [make_result_text('{"protocolVersion": "2025-11-25\\r\\nX-Injected: 1"}')],
+            lambda: [make_result_text('{"protocolVersion": "' + "9" * 100_000 + '"}')],
+            lambda: [make_result_text('{"tools": [1, null, {"name": 5}], "nextCursor": "again"}')],
+            lambda: [make_result_text('{"tools": [], "nextCursor": {"a": 1}}')],
             lambda: [
-                result("{}", id_=draw.choice((999, str(id_), -1, 10**40, "", id_ + 0.5, True, None, [], {})))
+                make_result_text('{"content": [null, 5, {"type": "image", "data": 5}], "isError": "yes"}')
+            ],
+            lambda: [
+                make_result_text("null"),
+                make_result_text("[]"),
+                make_result_text('"text"'),
+                make_result_text("true"),
+            ],
+            lambda: [
+                make_result_text(
+                    "{}", id_=draw.choice((999, str(id_), -1, 10**40, "", id_ + 0.5, True, None, [], {}))
+                )
             ],
             lambda: [as_text, as_text, as_text],
             lambda: [f"[{as_text}]"],
@@ -209,12 +220,12 @@ def draw_messages(draw: random.Random, message: Json) -> list[bytes]:
             lambda: [
                 json.dumps({"jsonrpc": "2.0", "id": id_, "result": {}, "error": {"code": 1, "message": ""}})
             ],
-            lambda: [result('{"resultType": "input_required", "inputRequests": {"a": {}}}')],
-            lambda: [result('"' + "x" * (11 * 1024 * 1024) + '"')],
-            lambda: [*floods("notification"), as_text],
-            lambda: [*floods("request"), as_text],
-            lambda: floods("notification"),
-            lambda: floods("request"),
+            lambda: [make_result_text('{"resultType": "input_required", "inputRequests": {"a": {}}}')],
+            lambda: [make_result_text('"' + "x" * (11 * 1024 * 1024) + '"')],
+            lambda: [*make_floods("notification"), as_text],
+            lambda: [*make_floods("request"), as_text],
+            lambda: make_floods("notification"),
+            lambda: make_floods("request"),
         )
     )()
     return [text.encode("utf-8", "surrogateescape") for text in wrong]

@@ -39,11 +39,11 @@ class User(TransportUser[WebSocketTransport]):
         await self.transport.send(message if request_id is None else {**message, "id": request_id})
 
     async def answer(self, request_id: Any) -> dict[str, Any]:
-        def found() -> list[dict[str, Any]]:
+        def find_answers() -> list[dict[str, Any]]:
             return [m for m in self.messages if m.get("id") == request_id and "method" not in m]
 
-        await until(lambda: bool(found()))
-        (answer,) = found()
+        await until(lambda: bool(find_answers()))
+        (answer,) = find_answers()
         return answer
 
 
@@ -102,11 +102,11 @@ async def test_a_refused_connection_says_so(closed_port: int) -> None:
 
 
 async def test_a_name_that_cannot_be_resolved_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unknown(*_: Any, **__: Any) -> Any:
+    def fail_to_resolve(*_: Any, **__: Any) -> Any:
         """As the system answers; some take half a minute for it."""
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
-    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    monkeypatch.setattr(socket, "getaddrinfo", fail_to_resolve)
     with pytest.raises(ConnectFailed, match=r"name of nowhere.invalid cannot be resolved"):
         await User("ws://nowhere.invalid").transport.start()
 

@@ -161,13 +161,13 @@ async def test_transport_errors_reach_the_message_handler_of_the_official_client
 
 
 async def test_a_result_that_is_no_object_fails_its_call_instead_of_hanging() -> None:
-    async def text_results(ws: Any, request: Any) -> None:
+    async def send_text_results(ws: Any, request: Any) -> None:
         async for frame in ws:
             message = frame.json()
             if "id" in message:
                 await ws.send_json({"jsonrpc": "2.0", "id": message["id"], "result": "just text"})
 
-    async with running(text_results) as server:
+    async with running(send_text_results) as server:
         with pytest.raises(ExceptionGroup) as raised:
             async with Client(WebSocketTransport(server.url), mode="legacy"):
                 pass

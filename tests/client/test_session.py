@@ -66,7 +66,7 @@ async def test_an_error_of_the_server_is_raised_with_its_code() -> None:
 async def test_a_request_without_an_answer_times_out_and_is_cancelled() -> None:
     seen: list[dict[str, Any]] = []
 
-    async def mute(ws: Any, request: Any) -> None:
+    async def stay_mute(ws: Any, request: Any) -> None:
         async for frame in ws:
             message = frame.json()
             seen.append(message)
@@ -75,7 +75,7 @@ async def test_a_request_without_an_answer_times_out_and_is_cancelled() -> None:
                 await ws.send_json({"jsonrpc": "2.0", "id": message["id"], "result": result})
 
     async with (
-        running(mute) as server,
+        running(stay_mute) as server,
         Session(WebSocketTransport(server.url), version="2025-11-25") as session,
     ):
         with pytest.raises(TimedOut, match=r"No answer to 'slow' within 0.05 s"):
@@ -125,7 +125,7 @@ async def test_a_refused_cancellation_does_not_hide_the_timeout() -> None:
     ],
 )
 async def test_a_discovery_of_another_shape_is_no_reason_to_fail(discovered: Any) -> None:
-    async def odd(ws: Any, request: Any) -> None:
+    async def answer_oddly(ws: Any, request: Any) -> None:
         async for frame in ws:
             message = frame.json()
             result = discovered
@@ -134,7 +134,7 @@ async def test_a_discovery_of_another_shape_is_no_reason_to_fail(discovered: Any
             if "id" in message:
                 await ws.send_json({"jsonrpc": "2.0", "id": message["id"], "result": result})
 
-    async with running(odd) as server, Session(WebSocketTransport(server.url)) as session:
+    async with running(answer_oddly) as server, Session(WebSocketTransport(server.url)) as session:
         assert session.protocol_version in VERSIONS
         assert session.server_info == {} and session.server_capabilities == {}
 
@@ -142,7 +142,7 @@ async def test_a_discovery_of_another_shape_is_no_reason_to_fail(discovered: Any
 async def test_a_servers_ping_is_answered_and_its_other_requests_are_refused() -> None:
     answers: list[dict[str, Any]] = []
 
-    async def curious(ws: Any, request: Any) -> None:
+    async def ask_back(ws: Any, request: Any) -> None:
         async for frame in ws:
             message = frame.json()
             if message.get("method") == "initialize":
@@ -153,7 +153,7 @@ async def test_a_servers_ping_is_answered_and_its_other_requests_are_refused() -
             elif "method" not in message:
                 answers.append(message)
 
-    async with running(curious) as server, Session(WebSocketTransport(server.url), version="2025-11-25"):
+    async with running(ask_back) as server, Session(WebSocketTransport(server.url), version="2025-11-25"):
         await until(lambda: len(answers) == 2)
     by_id = {answer["id"]: answer for answer in answers}
     assert by_id["p"]["result"] == {} and by_id["r"]["error"]["code"] == -32601

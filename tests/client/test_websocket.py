@@ -307,14 +307,14 @@ async def test_an_awaitable_callback_holds_back_the_next_message() -> None:
     user = User(World())
     running = peak = 0
 
-    async def slow(message: dict[str, Any]) -> None:
+    async def handle_slowly(message: dict[str, Any]) -> None:
         nonlocal running, peak
         running += 1
         peak = max(peak, running)
         await asyncio.sleep(1)
         running -= 1
 
-    user.transport.on_message = slow
+    user.transport.on_message = handle_slowly
     async with user:
         for n in range(5):
             await user.send(request_id=n)
@@ -776,11 +776,11 @@ async def test_a_slow_callback_is_not_taken_for_the_server_s_silence() -> None:
     world = World()
     async with User(world, heartbeat=1, heartbeat_timeout=1) as user:
 
-        async def slow(message: dict[str, Any]) -> None:
+        async def handle_slowly(message: dict[str, Any]) -> None:
             await asyncio.sleep(60)
             user.messages.append(message)
 
-        user.transport.on_message = slow
+        user.transport.on_message = handle_slowly
         await user.send(request_id=1)
         await asyncio.sleep(61)
         assert "result" in user.answer(1)

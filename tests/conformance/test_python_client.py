@@ -99,11 +99,11 @@ async def test_progress_and_logs_arrive_while_a_tool_runs(transport: str, mode: 
 
     completed = asyncio.Event()
 
-    async def logged(params: types.LoggingMessageNotificationParams) -> None:
+    async def log(params: types.LoggingMessageNotificationParams) -> None:
         if params.data == "Tool execution completed":
             completed.set()
 
-    async with connect(transport, mode, logging_callback=logged, log_level="info") as client:
+    async with connect(transport, mode, logging_callback=log, log_level="info") as client:
         await client.call_tool("test_tool_with_progress", progress_callback=progress)
         await client.call_tool("test_tool_with_logging")
         # The client runs each of these functions in a task of its own, beside the call.

@@ -91,10 +91,10 @@ async def test_leaving_withdraws_pending_diffs() -> None:
 
     hub.diffs.join("page", FrontEnd(lambda diff: None, lambda diff, why: None))
 
-    async def nothing() -> str:
+    async def read_nothing() -> str:
         return ""
 
-    task = asyncio.ensure_future(hub.diffs.ask("one", "tab", A, nothing, ""))
+    task = asyncio.ensure_future(hub.diffs.ask("one", "tab", A, read_nothing, ""))
     await asyncio.sleep(0)
     assistant.session.leave()
     assert await asyncio.wait_for(task, BOUND) == Rejected()

@@ -59,11 +59,11 @@ async def test_a_tab_closed_while_the_note_is_still_read_is_never_shown(how: str
     diffs, read = PendingDiffs(), asyncio.Event()
     screen = Screen(diffs)
 
-    async def slowly() -> str:
+    async def read_slowly() -> str:
         await read.wait()
         return "old"
 
-    task = asyncio.ensure_future(diffs.ask("c1", "tab", NOTE, slowly, "new"))
+    task = asyncio.ensure_future(diffs.ask("c1", "tab", NOTE, read_slowly, "new"))
     await asyncio.sleep(0)
     assert diffs.waiting() == ()
     closed = diffs.close_tab("c1", "tab") if how == "tab" else diffs.close_all("c1") == 1
@@ -77,11 +77,11 @@ async def test_a_note_that_cannot_be_read_leaves_nothing_behind() -> None:
     diffs = PendingDiffs()
     screen = Screen(diffs)
 
-    async def fails() -> str:
+    async def fail() -> str:
         raise PermissionDenied("It leads out.")
 
     with pytest.raises(PermissionDenied):
-        await diffs.ask("c1", "tab", NOTE, fails, "new")
+        await diffs.ask("c1", "tab", NOTE, fail, "new")
     assert (screen.shown, screen.gone, diffs.close_all("c1")) == ([], [], 0)
 
 
@@ -89,11 +89,11 @@ async def test_a_front_end_that_joins_while_the_note_is_read_gets_the_diff_once(
     diffs, read = PendingDiffs(), asyncio.Event()
     Screen(diffs)
 
-    async def slowly() -> str:
+    async def read_slowly() -> str:
         await read.wait()
         return "old"
 
-    task = asyncio.ensure_future(diffs.ask("c1", "tab", NOTE, slowly, "new"))
+    task = asyncio.ensure_future(diffs.ask("c1", "tab", NOTE, read_slowly, "new"))
     await asyncio.sleep(0)
     shown: asyncio.Queue[Diff] = asyncio.Queue()
     diffs.join("late", FrontEnd(shown.put_nowait, lambda diff, why: None))

@@ -26,11 +26,11 @@ def diagnose(text: str) -> tuple[Diagnostic, ...]:
         body = FILES.get(path)
         return None if body is None else (body, parse(body))
 
-    def visible(path: str) -> bool:
+    def is_visible(path: str) -> bool:
         return not path.startswith("Private/")
 
     table = FileTable(FILES)
-    return check_note(vault_path("Here.md"), text, parse(text), table, visible, note_of)
+    return check_note(vault_path("Here.md"), text, parse(text), table, is_visible, note_of)
 
 
 def list_codes(text: str) -> list[str]:

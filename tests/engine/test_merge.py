@@ -146,12 +146,12 @@ def test_every_link_leads_where_it_did(make_vault: MakeVault, seed: int) -> None
     source, target = rng.sample(paths, 2)
     before = read_contents(engine)
 
-    def leads() -> dict[str, list[str | None]]:
+    def resolve_leads() -> dict[str, list[str | None]]:
         return {note.file.path: list(note.resolved) for note in engine.queries.notes()}
 
-    old = leads()
+    old = resolve_leads()
     outcome = engine.apply([Merge(note=source, to=target)])
-    new = leads()
+    new = resolve_leads()
     follow = {path: [target if to == source else to for to in found] for path, found in old.items()}
     own = follow.pop(source)
     follow[target] = follow[target] + own

@@ -276,7 +276,7 @@ def use_up_watches(folder: Path, count: int, limit: str, allowed: int) -> Result
             folders.append(vault / f"new {number}")
             folders[-1].mkdir()
 
-        def says(tool: str, wanted: str, **arguments: str) -> bool:
+        def is_answered(tool: str, wanted: str, **arguments: str) -> bool:
             until = time.monotonic() + SAID_SECONDS
             while wanted not in assistant.call(tool, **arguments)[1]:
                 if time.monotonic() > until:
@@ -284,9 +284,9 @@ def use_up_watches(folder: Path, count: int, limit: str, allowed: int) -> Result
                     return False
             return True
 
-        says("vault_info", "not being watched")
+        is_answered("vault_info", "not being watched")
         for number, each in enumerate(folders):
             (each / "note.md").write_text(f"word{number}\n")
         for number, each in enumerate(folders):
-            done += says("search", f"{each.name}/note.md", query=f"word{number}")
+            done += is_answered("search", f"{each.name}/note.md", query=f"word{number}")
     return Result(len(folders), len(folders), done, lost)

@@ -107,12 +107,12 @@ def test_hidden_names_do_not_keep_a_visible_one_from_being_suggested(make_vault:
 def test_a_hidden_file_does_not_exist(make_vault: MakeVault) -> None:
     names = NameLookup(make_vault(FILES).index)
 
-    def visible(path: str) -> bool:
+    def is_visible(path: str) -> bool:
         return not path.startswith("Projects/")
 
-    assert names.find("index", visible=visible) == NameMatch("Daily/Index.md", "link")  # type: ignore[arg-type]
+    assert names.find("index", visible=is_visible) == NameMatch("Daily/Index.md", "link")  # type: ignore[arg-type]
     for name in ("Projects/Bridge Plan.md", "bridge plan", "the crossing", "bridge-plan", "Brigde Plan"):
-        found = names.find(name, visible=visible)
+        found = names.find(name, visible=is_visible)
         assert isinstance(found, NotFound)
         assert not any(path.startswith("Projects/") for path in found.closest)
 

@@ -114,7 +114,7 @@ def test_a_checkpoint_copies_changes_beside_a_writer(make_vault: MakeVault, tmp_
     vault = make_vault({"a.md": "word"})
     copy = tmp_path / "copy.sqlite3"
 
-    def copied() -> int:
+    def count_copied() -> int:
         """How many files the index alone has, without what is in the write-ahead file."""
         shutil.copy(vault.cache / schema.INDEX_FILE, copy)
         db = sqlite3.connect(copy)
@@ -125,13 +125,13 @@ def test_a_checkpoint_copies_changes_beside_a_writer(make_vault: MakeVault, tmp_
 
     vault.write({f"n{number}.md": "word" for number in range(20)})
     vault.sync_all()
-    before = copied()
+    before = count_copied()
     with vault.index.writing() as db:
         db.execute("DELETE FROM files")
         vault.index.checkpoint()
         db.execute("ROLLBACK")
         db.execute("BEGIN")
-    assert (before, copied()) == (1, 21)
+    assert (before, count_copied()) == (1, 21)
     vault.index.close()
     vault.index.checkpoint()
 

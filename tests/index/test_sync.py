@@ -191,17 +191,17 @@ def test_a_young_file_is_read_again_without_a_change_for_readers(empty_vault: Va
     os.utime(empty_vault.folder / "a.md", ns=(written, written))
     sync.sync_all()
 
-    def trusted() -> int:
+    def count_trusted() -> int:
         with empty_vault.index.reading() as db:
             return int(db.execute("SELECT trusted FROM files WHERE path = 'a.md'").fetchone()[0])
 
     generation = empty_vault.index.status().generation
     assert not sync.sync_all()
     assert not sync.sync_paths([VaultPath("a.md")])
-    assert (empty_vault.index.status().generation, trusted()) == (generation, 0)
+    assert (empty_vault.index.status().generation, count_trusted()) == (generation, 0)
     now[0] += 3 * 10**9
     assert not sync.sync_all()
-    assert trusted() == 1
+    assert count_trusted() == 1
 
 
 def test_a_touched_file_with_the_same_content_is_not_parsed_again(make_vault: MakeVault) -> None:

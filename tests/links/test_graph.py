@@ -81,10 +81,10 @@ def test_a_limit_cuts_a_neighbourhood_short_and_says_so() -> None:
 
 
 def test_a_search_stops_at_its_limit() -> None:
-    def chain(node: str) -> list[str]:
+    def list_next(node: str) -> list[str]:
         return [str(int(node) - 1), str(int(node) + 1)]
 
-    assert shortest_path("0", "100", chain, limit=10) == NoPath(exhausted=True)
+    assert shortest_path("0", "100", list_next, limit=10) == NoPath(exhausted=True)
 
 
 def test_a_depth_out_of_bounds_is_refused() -> None:

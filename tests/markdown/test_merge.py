@@ -65,14 +65,16 @@ def test_changes_of_different_lines_are_both_kept(data: st.DataObject) -> None:
     owner = data.draw(st.lists(st.sampled_from(["", "one", "other"]), min_size=count, max_size=count))
     kinds = data.draw(st.lists(st.sampled_from(["drop", "change"]), min_size=count, max_size=count))
 
-    def changed(*who: str) -> str:
+    def change_lines(*who: str) -> str:
         lines = (
             line if owner[at] not in who else "" if kinds[at] == "drop" else f"{owner[at]} {at}\n"
             for at, line in enumerate(base)
         )
         return "".join(lines)
 
-    assert merge_texts("".join(base), changed("one"), changed("other")) == changed("one", "other")
+    assert merge_texts("".join(base), change_lines("one"), change_lines("other")) == change_lines(
+        "one", "other"
+    )
 
 
 def test_the_same_line_changed_in_two_ways_is_a_conflict() -> None:

@@ -31,15 +31,15 @@ def check(text: str, note: Note) -> None:
     """Check what must be true for every note."""
     positions = Positions(text)
 
-    def spans(values: tuple[Any, ...]) -> None:
+    def check_spans(values: tuple[Any, ...]) -> None:
         for value in values:
             assert 0 <= value.start <= value.end <= len(text)
 
     for values in (note.headings, note.tags, note.links, note.tasks, note.blocks, note.callouts):
-        spans(values)
-    spans(note.footnotes)
-    spans(note.fields)
-    spans(note.problems)
+        check_spans(values)
+    check_spans(note.footnotes)
+    check_spans(note.fields)
+    check_spans(note.problems)
     for link in note.links:
         assert text[link.start : link.end] == link.raw
         assert link.target or link.subpath

@@ -184,22 +184,22 @@ async def test_each_of_several_calls_has_a_time_limit_of_its_own() -> None:
 
 
 async def test_a_handler_that_finishes_in_spite_of_its_time_limit_is_answered() -> None:
-    async def stubborn(call: Call) -> str:
+    async def ignore_cancel(call: Call) -> str:
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
             await asyncio.sleep(0)
         return "done all the same"
 
-    wire = Wire(lambda _: MethodTable({"m": stubborn}), call_seconds=0.01)
+    wire = Wire(lambda _: MethodTable({"m": ignore_cancel}), call_seconds=0.01)
     assert await wire.result("m") == "done all the same"
 
 
 async def test_a_timeout_of_the_handlers_own_is_not_ours() -> None:
-    async def own(call: Call) -> None:
+    async def cancel_itself(call: Call) -> None:
         raise TimeoutError("a socket of mine")
 
-    wire = Wire(lambda _: MethodTable({"m": own}))
+    wire = Wire(lambda _: MethodTable({"m": cancel_itself}))
     assert (await wire.error("m"))["code"] == -32603
 
 
@@ -263,10 +263,10 @@ async def test_closing_stops_everything_and_sends_nothing_more() -> None:
 
 
 async def test_a_result_that_is_not_json_is_an_internal_error() -> None:
-    async def bad(call: Call) -> object:
+    async def answer_badly(call: Call) -> object:
         return {"x": object()}
 
-    wire = Wire(lambda _: MethodTable({"m": bad}))
+    wire = Wire(lambda _: MethodTable({"m": answer_badly}))
     assert (await wire.error("m"))["code"] == -32603
     assert (await wire.error("m"))["code"] == -32603
 
@@ -328,14 +328,14 @@ async def test_a_handler_that_ignores_its_cancellation_does_not_hold_up_the_end(
     monkeypatch.setattr(connection, "CLOSE_SECONDS", 0.01)
     let_go = asyncio.Event()
 
-    async def stubborn(call: Call) -> None:
+    async def ignore_cancel(call: Call) -> None:
         while not let_go.is_set():
             try:
                 await let_go.wait()
             except asyncio.CancelledError:
                 continue
 
-    wire = Wire(lambda _: MethodTable({"m": stubborn}))
+    wire = Wire(lambda _: MethodTable({"m": ignore_cancel}))
     await wire.start("m")
     await wire.settle()
     await asyncio.wait_for(wire.connection.close(), BOUND)

@@ -13,10 +13,10 @@ async def test_a_result_may_be_a_bare_string_a_number_or_null() -> None:
     async def read_file(call: Call) -> str:
         return f"text of {call.params['path']}"
 
-    async def nothing(call: Call) -> None:
+    async def do_nothing(call: Call) -> None:
         return None
 
-    wire = Wire(lambda _: MethodTable({"readFile": read_file, "nothing": nothing}))
+    wire = Wire(lambda _: MethodTable({"readFile": read_file, "nothing": do_nothing}))
     assert (await wire.ask("readFile", {"path": "a.md"}))["result"] == "text of a.md"
     assert (await wire.ask("nothing"))["result"] is None
 

@@ -15,14 +15,14 @@ async def test_our_own_cancellation_while_a_task_ends_is_not_lost() -> None:
     stopping = asyncio.Event()
     leave = asyncio.Event()
 
-    async def reader() -> None:
+    async def read_task() -> None:
         try:
             await asyncio.Event().wait()
         finally:
             stopping.set()
             await leave.wait()
 
-    reading = asyncio.ensure_future(reader())
+    reading = asyncio.ensure_future(read_task())
     await asyncio.sleep(0)
     command = asyncio.ensure_future(cancel_and_wait(reading))
     await stopping.wait()
@@ -33,13 +33,13 @@ async def test_our_own_cancellation_while_a_task_ends_is_not_lost() -> None:
 
 
 async def test_an_exception_of_the_task_is_raised() -> None:
-    async def failing() -> None:
+    async def fail() -> None:
         try:
             await asyncio.Event().wait()
         finally:
             raise ValueError("on the way out")
 
-    task = asyncio.ensure_future(failing())
+    task = asyncio.ensure_future(fail())
     await asyncio.sleep(0)
     with pytest.raises(ValueError, match="on the way out"):
         await cancel_and_wait(task)

@@ -216,12 +216,12 @@ async def test_decided_diffs_are_listed_with_every_other_proposal(serving: Servi
             await client.tool("close_tab", tab_name="tab 1")
         async with person(served.vault) as page:
 
-            async def withdrawn() -> list[dict[str, Any]]:
+            async def list_withdrawn() -> list[dict[str, Any]]:
                 proposals: list[dict[str, Any]] = (await page.request("proposals", status="all"))["proposals"]
                 return proposals if proposals[0]["id"] == dropped["id"] else []
 
             # The note shows only after a while that it was not accepted in the terminal.
-            listed = await ask_until(withdrawn)
+            listed = await ask_until(list_withdrawn)
             seen = [(entry["id"], entry["kind"], entry["status"], entry["decided"]["by"]) for entry in listed]
             assert seen == [
                 (dropped["id"], "diff", "withdrawn", ""),

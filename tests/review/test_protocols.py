@@ -431,17 +431,17 @@ async def test_a_plugin_s_changes_wait_too(serving: Serving, tmp_path: Path) -> 
 async def test_the_configuration_decides_for_a_vault_and_is_followed(serving: Serving) -> None:
     arguments = {"name": "Hello", "op": "append", "content": "x"}
 
-    async def waits() -> bool:
+    async def is_waiting() -> bool:
         answer = await served.call("edit_note", **arguments)
         return "pending" in json.loads(answer["content"][0]["text"])["data"].get("status", "")
 
     async with serving() as served:
-        assert not await waits()
+        assert not await is_waiting()
         before = served.config_file.read_text("utf-8")
         served.configure(before.replace("[[vaults]]\n", '[[vaults]]\nreview = "all"\n'))
-        await served.until(waits)
+        await served.until(is_waiting)
         served.configure(before)
-        await served.until(lambda: _negate(waits))
+        await served.until(lambda: _negate(is_waiting))
 
 
 async def _negate(holds: Callable[[], Awaitable[bool]]) -> bool:

@@ -109,11 +109,11 @@ def serving(tmp_path: Path) -> Serving:
         port = "" if "port" in config else "[server]\nport = 0\n" if "[server]" not in config else ""
         config_file.write_text(listed + port + config, "utf-8")
 
-        def overlay(written: Any) -> Any:
+        def overlay_config(written: Any) -> Any:
             return apply_environment(written, environ)
 
         options = ServeOptions(
-            config=overlay(load_config(config_file)), config_file=config_file, overlay=overlay
+            config=overlay_config(load_config(config_file)), config_file=config_file, overlay=overlay_config
         )
         async with (
             run_server(options, environ) as listening,

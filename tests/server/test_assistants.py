@@ -94,12 +94,12 @@ def test_the_file_is_where_the_assistant_looks(name: str, platform: str, expecte
 
 
 def test_a_moved_settings_folder_is_found_if_it_is_absolute() -> None:
-    def found(folder: str) -> Path:
+    def find_file(folder: str) -> Path:
         environ = {"HOME": "/home/a", "XDG_CONFIG_HOME": folder}
         return find_config_file(BY_NAME["vscode"], environ, here=Path(), platform="linux")
 
-    assert found("/conf") == Path("/conf/Code/User/mcp.json")
-    assert found("conf") == Path("/home/a/.config/Code/User/mcp.json")
+    assert find_file("/conf") == Path("/conf/Code/User/mcp.json")
+    assert find_file("conf") == Path("/home/a/.config/Code/User/mcp.json")
 
 
 def test_a_variable_moves_the_folder_of_some() -> None:

@@ -173,7 +173,7 @@ async def test_handshakes_without_end_do_not_push_out_a_session_in_use(serving: 
     async with serving() as served:
         mcp = f"{served.url}/mcp"
 
-        async def opened() -> str:
+        async def open_and_read() -> str:
             async with served.http.post(mcp, json=INITIALIZE, headers=MCP) as response:
                 assert response.status == 200
                 return response.headers["Mcp-Session-Id"]
@@ -183,10 +183,10 @@ async def test_handshakes_without_end_do_not_push_out_a_session_in_use(serving: 
             async with served.http.post(mcp, json={"jsonrpc": "2.0", **body}, headers=headers) as response:
                 return response.status
 
-        mine = await opened()
+        mine = await open_and_read()
         assert await post(mine, {"method": "notifications/initialized"}) == 202
         for _ in range(MAX_SESSIONS + 44):
-            await opened()
+            await open_and_read()
         assert await post(mine, {"id": 2, "method": "ping"}) == 200
 
 

@@ -466,7 +466,7 @@ async def test_obsidians_own_tabs_are_followed_while_it_runs(server: Served, vau
     app = server.home / ".config" / "obsidian"
     app.mkdir(parents=True)
 
-    def opened(note: str) -> None:
+    def open_note(note: str) -> None:
         leaf = {
             "id": "l1",
             "type": "leaf",
@@ -479,11 +479,11 @@ async def test_obsidians_own_tabs_are_followed_while_it_runs(server: Served, vau
         passing.replace(settings / "workspace.json")
 
     async with server.client() as client:
-        opened("Plain.md")
+        open_note("Plain.md")
         # The app's single-instance lock, held by a process that lives: this one.
         (app / "SingletonLock").symlink_to(f"{socket.gethostname()}-{os.getpid()}")
         assert (await client.next("selection_changed"))["filePath"] == make_absolute(vault, "Plain.md")
-        opened("Links.md")
+        open_note("Links.md")
         assert (await client.next("selection_changed"))["filePath"] == make_absolute(vault, "Links.md")
         (vault / "Links.md").unlink()
         assert (await client.next("selection_changed"))["filePath"] == ""

@@ -61,13 +61,13 @@ async def ide(served: Served) -> AsyncIterator[Any]:
         await socket.send('{"jsonrpc":"2.0","method":"notifications/initialized"}')
         await socket.send('{"jsonrpc":"2.0","id":2,"method":"tools/list"}')
 
-        async def changed() -> None:
+        async def wait_for_change() -> None:
             async with asyncio.timeout(BOUND):
                 async for data in socket:
                     if json.loads(data).get("method") == "notifications/tools/list_changed":
                         return
 
-        yield changed
+        yield wait_for_change
 
 
 @asynccontextmanager
@@ -189,10 +189,10 @@ async def test_a_folder_made_private_is_gone_at_once(serving: Serving) -> None:
         assert "secret" in await served.read("Private/Diary.md")
         served.configure(extend_config(served, '[scope]\ndeny = ["Private/"]\n'))
 
-        async def hidden() -> bool:
+        async def is_hidden() -> bool:
             return "secret" not in await served.read("Private/Diary.md")
 
-        await served.until(hidden)
+        await served.until(is_hidden)
         found = await served.call("search", query="secret")
         assert "Diary" not in json.dumps(found)
         served.configure(extend_config(served, "[scope]\nread_only = true\n"))
@@ -243,10 +243,10 @@ async def test_a_token_that_comes_later_has_the_scope_of_now(serving: Serving) -
         vault, _, rest = written.partition("[server]")
         served.configure(f"{vault}deny = ['Private/']\n[server]{rest}")
 
-        async def hidden() -> bool:
+        async def is_hidden() -> bool:
             return "secret" not in await served.read("Private/Diary.md")
 
-        await served.until(hidden)
+        await served.until(is_hidden)
         _, secret = served.tokens.make("phone", read_only=True)
         assert "secret" not in await served.read("Private/Diary.md", {"Authorization": f"Bearer {secret}"})
 
@@ -267,11 +267,11 @@ async def test_a_wrong_file_changes_nothing_and_is_reported(
     async with serving() as served:
         served.configure(extend_config(served, "[tokens]\nrequired = maybe\n"))
 
-        async def announced() -> bool:
+        async def is_announced() -> bool:
             assert await served.status() == 200
             return "The changed configuration is invalid and not used: config.toml, line" in caplog.text
 
-        await served.until(announced)
+        await served.until(is_announced)
         assert await served.status() == 200
         served.configure(extend_config(served, "[tokens]\nrequired = true\n"))
         await served.until(lambda: _is(served.status(), 401))
@@ -284,11 +284,11 @@ async def test_settings_that_wait_for_the_next_start_are_named(
     async with serving() as served:
         served.configure(extend_config(served, '[ide]\nname = "Other"\n[log]\nlevel = "debug"\n'))
 
-        async def announced() -> bool:
+        async def is_announced() -> bool:
             assert await served.status() == 200
             return "next start: ide.name" in caplog.text
 
-        await served.until(announced)
+        await served.until(is_announced)
         assert "Now in force: log.level" in caplog.text
         assert logging.getLogger("vaultbridge").level == logging.DEBUG
     logging.getLogger("vaultbridge").setLevel(logging.NOTSET)

@@ -160,10 +160,10 @@ async def test_a_note_that_becomes_private_leaves_the_timeline(serving: Serving)
             served.config_file.read_text().replace("[scope]\n", '[scope]\ndeny = ["Private/"]\n')
         )
 
-        async def gone() -> bool:
+        async def is_gone() -> bool:
             return "Diary" not in json.dumps([await api.get("/activity"), await api.get("/assistants")])
 
-        await api.until(gone)
+        await api.until(is_gone)
         assert (await api.assistant())["summary"] == "read Hello.md"
         assert await api.catch_refusal("/change", params={"change": 1}) == (400, "INVALID_PARAMS")
 

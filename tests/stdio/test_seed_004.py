@@ -100,23 +100,23 @@ async def test_the_time_limit_is_answered_and_the_server_lives_on(tmp_path: Path
         "    threading.Event().wait()\n    return ''\n"
     )
 
-    def timed_out(answer: dict[str, Any]) -> bool:
+    def is_timeout(answer: dict[str, Any]) -> bool:
         error = answer.get("error", {"code": 0, "data": {}})
         return (error["code"], error["data"].get("errorCode")) == (-32006, "TIMEOUT")
 
     async with VaultProcess(tmp_path, str(vault), "--timeout", "1") as process:
 
-        async def answered(method: str, params: dict[str, Any] | None = None) -> Any:
+        async def ask_answered(method: str, params: dict[str, Any] | None = None) -> Any:
             # On a machine that is busy for a second the limit may be met by any call.
-            while timed_out(answer := await process.ask(method, params)):
+            while is_timeout(answer := await process.ask(method, params)):
                 pass
             return answer["result"]
 
         await process.begin("2024-11-05")
-        while "stuck" not in {tool["name"] for tool in (await answered("tools/list"))["tools"]}:
+        while "stuck" not in {tool["name"] for tool in (await ask_answered("tools/list"))["tools"]}:
             await process.notification("notifications/tools/list_changed")
-        assert timed_out(await process.ask("tools/call", {"name": "stuck", "arguments": {}}))
-        read = await answered("tools/call", {"name": "obsidian_read_note", "arguments": {"name": "A"}})
+        assert is_timeout(await process.ask("tools/call", {"name": "stuck", "arguments": {}}))
+        read = await ask_answered("tools/call", {"name": "obsidian_read_note", "arguments": {"name": "A"}})
         assert "a" in read["content"][0]["text"]
         code, _, _ = await process.end()
         assert code == 0

@@ -104,7 +104,7 @@ def evaluate(source: str, row: FileRow | None = BOOK, context: EvaluationContext
     tree = parse_expression(source)
     check_expression(tree, ())
 
-    def no_formula(name: str) -> Value:
+    def refuse_formula(name: str) -> Value:
         raise FormulaError(name)
 
-    return Evaluator(context or make_context(), row, no_formula).value(tree)
+    return Evaluator(context or make_context(), row, refuse_formula).value(tree)

@@ -134,11 +134,11 @@ async def running(
     provider = provider or SampleProvider()
     served = server or make_server(provider)
 
-    async def anybody(request: web.Request) -> Grant:
+    async def allow_anybody(request: web.Request) -> Grant:
         return Grant(served)
 
     app = web.Application()
-    add_bridge_routes(app, guard=guard or HostGuard(), authorize=authorize or anybody, **options)
+    add_bridge_routes(app, guard=guard or HostGuard(), authorize=authorize or allow_anybody, **options)
     runner = web.AppRunner(
         app, access_log=None, shutdown_timeout=1, keepalive_timeout=5, auto_decompress=False
     )

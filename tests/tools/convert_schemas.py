@@ -24,10 +24,13 @@ def load_converters() -> Iterator[tuple[str, Convert]]:
     try:
         from google.genai import types
 
-        def gemini(name: str, schema: dict[str, Any]) -> Any:
+        def convert_to_gemini(name: str, schema: dict[str, Any]) -> Any:
             return types.Schema.from_json_schema(json_schema=types.JSONSchema.model_validate(schema))
 
-        yield "google-genai from_json_schema", lambda n, s: gemini(n, s).model_dump(exclude_none=True)
+        yield (
+            "google-genai from_json_schema",
+            lambda n, s: convert_to_gemini(n, s).model_dump(exclude_none=True),
+        )
         yield "google-genai Schema", lambda n, s: types.Schema.model_validate(s).model_dump(exclude_none=True)
     except ImportError:
         print("google-genai is not installed")
@@ -46,14 +49,14 @@ def load_converters() -> Iterator[tuple[str, Convert]]:
     try:
         from langchain_google_genai._function_utils import convert_to_genai_function_declarations
 
-        def declared(name: str, schema: dict[str, Any]) -> Any:
+        def declare(name: str, schema: dict[str, Any]) -> Any:
             tool = {"name": name, "description": name, "parameters": schema}
             [converted] = convert_to_genai_function_declarations([tool])
             parameters = converted.function_declarations[0].parameters
             # The converter gives none to a tool without arguments.
             return parameters.model_dump(exclude_none=True) if parameters else {"type": "object"}
 
-        yield "langchain-google-genai", declared
+        yield "langchain-google-genai", declare
     except ImportError:
         print("langchain-google-genai is not installed")
     try:

@@ -73,20 +73,20 @@ def test_a_folder_beside_the_note_is_honoured(small: Small) -> None:
 def test_wrong_calls_are_named(small: Small) -> None:
     harness = small({"d.pdf": b"x" * 100, "N.md": ""})
 
-    def argument(tool: str = "attachment", /, **arguments: object) -> str:
+    def catch_argument(tool: str = "attachment", /, **arguments: object) -> str:
         named: str = harness.catch_refusal(InvalidArgument, tool, **arguments).argument
         return named
 
-    assert argument() == "name"
-    assert argument(name="d.pdf", max_bytes=99) == "max_bytes"
-    assert argument(name="d.pdf", max_bytes=FILE_BYTES + 1) == "max_bytes"
-    assert argument("add_attachment", name="a.png") == "data"
+    assert catch_argument() == "name"
+    assert catch_argument(name="d.pdf", max_bytes=99) == "max_bytes"
+    assert catch_argument(name="d.pdf", max_bytes=FILE_BYTES + 1) == "max_bytes"
+    assert catch_argument("add_attachment", name="a.png") == "data"
     for data in ("not base64!", "Ünter", "日本", "QQ=", "\x00"):
-        assert argument("add_attachment", name="a.png", data=data) == "data"
-    assert argument("add_attachment", name="a.md", data=encode(b"a")) == "name"
-    assert argument("add_attachment", name="noending", data=encode(b"a")) == "name"
-    assert argument("add_attachment", name="a.png", data="") == "data"
-    assert argument(action="steal", name="d.pdf") == "action"
+        assert catch_argument("add_attachment", name="a.png", data=data) == "data"
+    assert catch_argument("add_attachment", name="a.md", data=encode(b"a")) == "name"
+    assert catch_argument("add_attachment", name="noending", data=encode(b"a")) == "name"
+    assert catch_argument("add_attachment", name="a.png", data="") == "data"
+    assert catch_argument(action="steal", name="d.pdf") == "action"
     harness.catch_refusal(NoteNotFound, "attachment", name="q.png")
     harness.catch_refusal(NoteNotFound, "add_attachment", name="a.png", data=encode(b"a"), note="Q")
     harness.catch_refusal(InvalidPath, "add_attachment", name="../a.png", data=encode(b"a"))

@@ -127,16 +127,16 @@ def test_a_long_table_is_cut_to_the_size_of_a_page(small: Small) -> None:
 def test_wrong_calls_are_named(small: Small) -> None:
     harness = small({**NOTES, "Q.base": BASE, "Bad.base": "views: [\n"})
 
-    def argument(**arguments: object) -> str:
+    def catch_argument(**arguments: object) -> str:
         named: str = harness.catch_refusal(InvalidArgument, "base_query", **arguments).argument
         return named
 
-    assert argument() == "name"
-    assert argument(name="Q.base", base="views: []") == "name"
-    assert argument(name="p.png") == "name"
-    assert argument(name="Bad.base") == "name"
-    assert argument(name="Q.base", view="Nope") == "view"
-    assert argument(name="A") == "block"
+    assert catch_argument() == "name"
+    assert catch_argument(name="Q.base", base="views: []") == "name"
+    assert catch_argument(name="p.png") == "name"
+    assert catch_argument(name="Bad.base") == "name"
+    assert catch_argument(name="Q.base", view="Nope") == "view"
+    assert catch_argument(name="A") == "block"
     harness.catch_refusal(NoteNotFound, "base_query", name="Nope.base")
     harness.catch_refusal(NoteNotFound, "base_query", name="Q.base", this="Nope")
     assert "nope()" in str(harness.catch_refusal(InvalidQuery, "base_query", base="filters: nope()"))

@@ -107,20 +107,20 @@ def test_a_dry_run_and_a_stale_hash(small: Small) -> None:
 def test_wrong_calls_are_named(small: Small) -> None:
     harness = small({"C.canvas": "{}", "N.md": "", "Bad.canvas": "["})
 
-    def argument(**arguments: object) -> str:
+    def catch_argument(**arguments: object) -> str:
         named: str = harness.catch_refusal(
             InvalidArgument, "edit_canvas", **{"name": "C", **arguments}
         ).argument
         return named
 
-    assert argument(action="add") == "text"
-    assert argument(action="add", text="a", url="b") == "url"
-    assert argument(action="connect", to_id="x") == "from_id"
-    assert argument(action="connect", from_id="x") == "to_id"
-    assert argument(action="connect", from_id="x", to_id="y") == "id"
-    assert argument(action="update", text="x") == "id"
-    assert argument(action="remove", id="nope") == "id"
-    assert argument(action="draw") == "action"
+    assert catch_argument(action="add") == "text"
+    assert catch_argument(action="add", text="a", url="b") == "url"
+    assert catch_argument(action="connect", to_id="x") == "from_id"
+    assert catch_argument(action="connect", from_id="x") == "to_id"
+    assert catch_argument(action="connect", from_id="x", to_id="y") == "id"
+    assert catch_argument(action="update", text="x") == "id"
+    assert catch_argument(action="remove", id="nope") == "id"
+    assert catch_argument(action="draw") == "action"
     harness.catch_refusal(NoteNotFound, "canvas", name="Nope")
     harness.catch_refusal(NoteNotFound, "canvas", name="N")
     harness.catch_refusal(NoteNotFound, "edit_canvas", name="C", action="add", file="Nope")

@@ -93,16 +93,16 @@ def test_a_missing_template_is_reported_and_the_note_is_created_anyway(small: Sm
 
 
 def test_wrong_calls_are_named(sample: ToolHarness) -> None:
-    def argument(tool: str = "daily_note", /, **arguments: object) -> str:
+    def catch_argument(tool: str = "daily_note", /, **arguments: object) -> str:
         named: str = sample.catch_refusal(InvalidArgument, tool, **arguments).argument
         return named
 
-    assert argument("write_daily_note", action="append") == "content"
-    assert argument(action="append") == "action"
-    assert argument(date="someday") == "date"
-    assert argument(date="2026-02-30") == "date"
-    assert argument(period="hourly") == "period"
-    assert argument(action="burn") == "action"
+    assert catch_argument("write_daily_note", action="append") == "content"
+    assert catch_argument(action="append") == "action"
+    assert catch_argument(date="someday") == "date"
+    assert catch_argument(date="2026-02-30") == "date"
+    assert catch_argument(period="hourly") == "period"
+    assert catch_argument(action="burn") == "action"
 
 
 def test_a_hidden_daily_note_is_neither_read_nor_created(small: Small) -> None:

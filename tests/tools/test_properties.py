@@ -82,16 +82,16 @@ def test_a_value_that_does_not_fit_the_type_is_refused(small: Small) -> None:
 def test_wrong_calls_are_named(small: Small) -> None:
     harness = small(FILES)
 
-    def argument(**arguments: object) -> str:
+    def catch_argument(**arguments: object) -> str:
         named: str = harness.catch_refusal(InvalidArgument, "edit_note", **arguments).argument
         return named
 
-    assert argument(op="set_property", name="A", value=1) == "property"
-    assert argument(op="set_property", name="A", property="x") == "value"
-    assert argument(op="set_property", property="x", value=1) == "name"
-    assert argument(op="rename_property", name="A", property="n", to="") == "to"
-    assert argument(op="remove_property", name="A", property="n", value=1) == "value"
-    assert argument(op="set_property", name="A", property="n", value=1, to="m") == "to"
+    assert catch_argument(op="set_property", name="A", value=1) == "property"
+    assert catch_argument(op="set_property", name="A", property="x") == "value"
+    assert catch_argument(op="set_property", property="x", value=1) == "name"
+    assert catch_argument(op="rename_property", name="A", property="n", to="") == "to"
+    assert catch_argument(op="remove_property", name="A", property="n", value=1) == "value"
+    assert catch_argument(op="set_property", name="A", property="n", value=1, to="m") == "to"
     assert harness.catch_refusal(InvalidArgument, "properties", action="set").argument == "action"
     harness.catch_refusal(NoteNotFound, "properties", name="Q")
     harness.catch_refusal(EditRefused, "edit_note", op="remove_property", name="B", property="n")

@@ -68,14 +68,14 @@ def test_a_rename_everywhere_that_one_note_stops_says_which(small: Small) -> Non
 def test_wrong_calls_are_named(small: Small) -> None:
     harness = small(FILES)
 
-    def argument(**arguments: object) -> str:
+    def catch_argument(**arguments: object) -> str:
         named: str = harness.catch_refusal(InvalidArgument, "tags", **arguments).argument
         return named
 
-    assert argument(action="notes") == "tag"
-    assert argument(action="add", name="A", tag="x") == "action"
-    assert argument(action="nothing") == "action"
-    assert argument(sort="size") == "sort"
+    assert catch_argument(action="notes") == "tag"
+    assert catch_argument(action="add", name="A", tag="x") == "action"
+    assert catch_argument(action="nothing") == "action"
+    assert catch_argument(sort="size") == "sort"
     assert (
         harness.catch_refusal(NoteNotFound, "edit_note", op="rename_tag", name="", tag="nope", to="x").name
         == "nope"

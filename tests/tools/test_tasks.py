@@ -84,14 +84,14 @@ def test_a_task_is_set_by_line_and_in_a_dry_run(small: Small) -> None:
 def test_wrong_calls_are_named(small: Small) -> None:
     harness = small(FILES)
 
-    def argument(**arguments: object) -> str:
+    def catch_argument(**arguments: object) -> str:
         named: str = harness.catch_refusal(InvalidArgument, "tasks", **arguments).argument
         return named
 
-    assert argument(status="almost") == "status"
-    assert argument(due_before="tomorrow") == "due_before"
-    assert argument(due_after="2026-1-1") == "due_after"
-    assert argument(action="set") == "action"
+    assert catch_argument(status="almost") == "status"
+    assert catch_argument(due_before="tomorrow") == "due_before"
+    assert catch_argument(due_after="2026-1-1") == "due_after"
+    assert catch_argument(action="set") == "action"
     assert harness.catch_refusal(InvalidArgument, "edit_note", op="set_task", name="A").argument == "line"
     wrong = {"op": "set_task", "name": "A", "line": 1, "status": "xx"}
     assert harness.catch_refusal(InvalidArgument, "edit_note", **wrong).argument == "status"

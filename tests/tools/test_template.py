@@ -63,11 +63,11 @@ def test_a_dry_run_changes_nothing(small: Small) -> None:
 def test_wrong_calls_are_named(small: Small) -> None:
     harness = small(FILES)
 
-    def argument(**arguments: object) -> str:
+    def catch_argument(**arguments: object) -> str:
         named: str = harness.catch_refusal(InvalidArgument, "template", **arguments).argument
         return named
 
-    assert argument(template="Plan", start=999) == "start"
+    assert catch_argument(template="Plan", start=999) == "start"
     wrong = {"op": "insert_template", "template": "Plan", "name": "N", "heading": "Top", "line": 3}
     assert harness.catch_refusal(InvalidArgument, "edit_note", **wrong).argument == "line"
     assert (

@@ -216,11 +216,11 @@ async def test_the_key_goes_with_every_request_and_is_never_left_out() -> None:
 async def test_a_redirect_gets_no_key() -> None:
     caught: list[str] = []
 
-    async def elsewhere(request: web.Request) -> web.StreamResponse:
+    async def answer_elsewhere(request: web.Request) -> web.StreamResponse:
         caught.append(request.headers.get("Authorization", ""))
         return web.json_response({"tools": []})
 
-    async with other_server(elsewhere) as target:
+    async with other_server(answer_elsewhere) as target:
 
         async def redirect(request: web.Request) -> web.StreamResponse:
             raise web.HTTPTemporaryRedirect(target)

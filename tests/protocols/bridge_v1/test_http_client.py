@@ -144,7 +144,7 @@ ANSWERS = st.lists(PIECES | st.binary(max_size=8), max_size=8).map(b"".join)
 @settings(max_examples=20, deadline=None)
 @given(st.lists(ANSWERS, min_size=10, max_size=10))
 def test_any_bytes_are_an_answer_or_a_reported_failure(answers: list[bytes]) -> None:
-    async def all_of_them() -> None:
+    async def send_all() -> None:
         left = list(answers)
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -155,7 +155,7 @@ def test_any_bytes_are_an_answer_or_a_reported_failure(answers: list[bytes]) -> 
                 with contextlib.suppress(EngineFailure):
                     await fetch(port)
 
-    asyncio.run(all_of_them())
+    asyncio.run(send_all())
 
 
 async def test_a_refused_connection_is_reported_with_the_address() -> None:
@@ -207,10 +207,10 @@ async def test_a_lost_answer_leaves_open_whether_the_request_was_done() -> None:
 async def test_a_silent_server_times_out() -> None:
     held = asyncio.Event()
 
-    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def stay_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await held.wait()
 
-    async with listening(silent) as port:
+    async with listening(stay_silent) as port:
         with pytest.raises(TimedOut, match=r"did not answer within 0\.05 s"):
             await fetch(port, seconds=0.05)
         held.set()

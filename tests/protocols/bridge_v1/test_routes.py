@@ -248,7 +248,7 @@ async def test_a_body_of_exactly_the_limit_passes_and_one_byte_more_does_not() -
 
 
 async def test_the_limit_counts_bytes_of_chunked_bodies_and_not_characters() -> None:
-    async def pieces(body: bytes) -> Any:
+    async def send_pieces(body: bytes) -> Any:
         for start in range(0, len(body), 100_000):
             yield body[start : start + 100_000]
 
@@ -260,7 +260,7 @@ async def test_the_limit_counts_bytes_of_chunked_bodies_and_not_characters() -> 
             (make_body(BODY_BYTES + 1), 413),
             (wide.encode(), 413),
         ):
-            async with bridge.http.post(url, data=pieces(body)) as response:
+            async with bridge.http.post(url, data=send_pieces(body)) as response:
                 assert response.status == status
 
 

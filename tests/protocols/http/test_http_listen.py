@@ -28,33 +28,33 @@ HOST = "Host: 127.0.0.1\r\n"
 async def served(counted: list[None] | None = None, **options: Any) -> AsyncIterator[int]:
     app = web.Application()
 
-    async def here(request: web.Request) -> web.Response:
+    async def answer_here(request: web.Request) -> web.Response:
         await request.read()
         if counted is not None:
             counted.append(None)
         return web.Response(text="here")
 
-    async def fails(request: web.Request) -> web.Response:
+    async def fail(request: web.Request) -> web.Response:
         raise ValueError(f"/home/somebody/{SECRET}")
 
-    async def dawdles(request: web.Request) -> web.Response:
+    async def dawdle(request: web.Request) -> web.Response:
         raise TimeoutError
 
-    async def refuses(request: web.Request) -> web.Response:
+    async def refuse(request: web.Request) -> web.Response:
         raise web.HTTPUnauthorized(text="Who are you?", headers={"WWW-Authenticate": "Bearer"})
 
-    async def breaks_off(request: web.Request) -> web.StreamResponse:
+    async def break_off(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
         await response.write(b"half")
         raise ValueError(SECRET)
 
-    app.router.add_route("GET", "/here", here)
-    app.router.add_route("POST", "/here", here)
-    app.router.add_get("/fails", fails)
-    app.router.add_get("/dawdles", dawdles)
-    app.router.add_get("/refuses", refuses)
-    app.router.add_get("/breaks-off", breaks_off)
+    app.router.add_route("GET", "/here", answer_here)
+    app.router.add_route("POST", "/here", answer_here)
+    app.router.add_get("/fails", fail)
+    app.router.add_get("/dawdles", dawdle)
+    app.router.add_get("/refuses", refuse)
+    app.router.add_get("/breaks-off", break_off)
     with socket.create_server(("127.0.0.1", 0)) as sock:
         port: int = sock.getsockname()[1]
         async with serve_app(app, sock, idle_seconds=5.0, shutdown_seconds=1.0, **options):

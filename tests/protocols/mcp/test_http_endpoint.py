@@ -101,12 +101,12 @@ async def test_a_body_beyond_the_bound_is_413_also_in_chunks(monkeypatch: pytest
             assert response.status == 413
             assert (await read_body(response))["id"] is None
 
-        async def chunks() -> Any:
+        async def send_chunks() -> Any:
             for _ in range(11):
                 yield b"x" * 100
 
         url = f"{client.url}/mcp"
-        async with client.http.post(url, data=chunks(), headers=client.headers()) as response:
+        async with client.http.post(url, data=send_chunks(), headers=client.headers()) as response:
             assert response.status == 413
 
 
@@ -139,7 +139,7 @@ async def test_a_slash_behind_the_address_changes_nothing() -> None:
 
 
 async def test_authorize_decides_after_the_door_and_its_principal_owns_the_session() -> None:
-    def rule(server: Any) -> Any:
+    def make_rule(server: Any) -> Any:
         async def authorize(request: web.Request) -> Grant:
             token = request.headers.get("Authorization", "")
             if not token:
@@ -148,7 +148,7 @@ async def test_authorize_decides_after_the_door_and_its_principal_owns_the_sessi
 
         return authorize
 
-    async with http_server(authorize=rule) as client:
+    async with http_server(authorize=make_rule) as client:
         async with client.start("initialize", {"protocolVersion": "2025-11-25"}) as response:
             assert response.status == 401
             assert response.headers["WWW-Authenticate"] == "Bearer"
@@ -373,7 +373,7 @@ async def test_an_event_from_nowhere_does_not_silence_the_stream() -> None:
 async def test_long_work_can_release_its_connection() -> None:
     let_go = asyncio.Event()
 
-    async def long_work(arguments: Any, context: Any) -> Any:
+    async def work_long(arguments: Any, context: Any) -> Any:
         context.release_stream()
         await let_go.wait()
         return make_text("completed")
@@ -381,7 +381,7 @@ async def test_long_work_can_release_its_connection() -> None:
     async with http_server() as client:
         await client.initialize("2025-11-25")
         info, _ = client.fixture.tools["test_reconnection"]
-        client.fixture.tools["test_reconnection"] = (info, long_work)
+        client.fixture.tools["test_reconnection"] = (info, work_long)
         async with client.start("tools/call", {"name": "test_reconnection"}) as response:
             (primed,) = [event async for event in read_events(response)]
         let_go.set()

@@ -147,18 +147,18 @@ async def test_added_changed_and_removed_prompts_are_announced(tmp_path: Path) -
     vault = make_small_vault(tmp_path, {"A.md": "a", "Prompts/P.md": "p {{x}}"})
     async with followed(tmp_path) as wire:
 
-        async def named() -> dict[str, int]:
+        async def list_named() -> dict[str, int]:
             listed = await wire.result("prompts/list")
             return {prompt["name"]: len(prompt.get("arguments", [])) for prompt in listed["prompts"]}
 
-        assert (await named())["p"] == 1
+        assert (await list_named())["p"] == 1
         (tmp_path / "passing").write_text("p {{x}} {{y}}")
         (tmp_path / "passing").replace(vault / "Prompts" / "P.md")
         await wire.notification(PROMPTS)
-        assert (await named())["p"] == 2
+        assert (await list_named())["p"] == 2
         (vault / "Prompts" / "P.md").rename(vault / "Prompts" / "Q.md")
         await wire.notification(PROMPTS)
-        assert "q" in await named()
+        assert "q" in await list_named()
 
 
 async def test_a_stateless_listener_gets_the_same_notifications(tmp_path: Path) -> None:

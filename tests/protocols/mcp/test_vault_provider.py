@@ -199,11 +199,11 @@ async def test_a_note_that_was_read_before_needs_no_thread(tmp_path: Path) -> No
     if not is_local_filesystem(vault.resolve()):
         pytest.skip("nothing is known of this file system")
 
-    def opened() -> Engine:
+    def open_counted() -> Engine:
         trash = Trash({"HOME": str(tmp_path / "home")})
         return Engine(vault, cache=tmp_path / "cache", trash=trash, clock=lambda: time.time() + 60)
 
-    engines = VaultEngines({"vault": opened})
+    engines = VaultEngines({"vault": open_counted})
     async with vault_wire(tmp_path, vault, engines=engines, **with_tool(gate)) as wire:
         first = await wire.text("read_note", path="A.md")
         for _ in range(THREADS + 1):
@@ -336,12 +336,12 @@ async def test_a_vault_is_loaded_in_advance_and_kept_up_to_date(tmp_path: Path) 
     loop = asyncio.get_running_loop()
     opened = loop.create_future()
 
-    def opening() -> Engine:
+    def open_slowly() -> Engine:
         engine = open_engine(str(tmp_path / "Notes"), environ=make_isolated_environ(tmp_path))
         loop.call_soon_threadsafe(opened.set_result, engine)
         return engine
 
-    engines = VaultEngines({"Notes": opening})
+    engines = VaultEngines({"Notes": open_slowly})
     async with vault_wire(tmp_path, tmp_path / "Notes", settings=settings, engines=engines) as wire:
         async with asyncio.timeout(BOUND):
             engine = await opened

@@ -339,12 +339,12 @@ async def test_messages_keep_their_order_whatever_their_size() -> None:
     """Small plain frames must not overtake large compressed ones."""
     sizes = [10, 100_000, 20, 3000, 50_000, 1, 200_000, 5, 5000]
 
-    async def burst(socket: WebSocket, request: web.Request) -> None:
+    async def send_burst(socket: WebSocket, request: web.Request) -> None:
         for number, size in enumerate(sizes):
             socket.send_text(b"%d" % number + b"a" * size, is_answer=True)
         await socket.receive()
 
-    async with served(burst) as server:
+    async with served(send_burst) as server:
         url = f"ws://127.0.0.1:{server.port}/"
         async with dial(url, additional_headers={TOKEN_HEADER: TOKEN}, max_size=None) as client:
             got = [await asyncio.wait_for(client.recv(), BOUND) for _ in sizes]
@@ -371,11 +371,11 @@ async def test_shutting_down_closes_with_1001_and_refuses_new_connections() -> N
 
 
 async def test_waiting_messages_are_sent_before_the_close_frame() -> None:
-    async def last_words(socket: WebSocket, request: web.Request) -> None:
+    async def send_last_words(socket: WebSocket, request: web.Request) -> None:
         socket.send_text(b"w" * 600_000, is_answer=True)
         await socket.close(1000, "done")
 
-    async with served(last_words) as server:
+    async with served(send_last_words) as server:
         client = await connect(server.port, **AUTH)
         assert len((await client.receive()).payload) == 600_000
         assert (await client.receive()).close_code == 1000
@@ -397,13 +397,13 @@ async def test_a_peer_that_never_answers_the_close_frame_is_disconnected(
 async def test_a_serving_function_that_fails_ends_only_its_own_connection(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async def fails(socket: WebSocket, request: web.Request) -> None:
+    async def fail(socket: WebSocket, request: web.Request) -> None:
         if await socket.receive() == b"fail":
             raise RuntimeError("a bug")
         socket.send_text(b"fine")
         await socket.receive()
 
-    async with served(fails) as server:
+    async with served(fail) as server:
         bad, good = await connect(server.port, **AUTH), await connect(server.port, **AUTH)
         await bad.send(make_frame(TEXT, b"fail"))
         assert await bad.receive_close() == 1011

@@ -443,7 +443,7 @@ async def test_one_read_of_many_messages_lets_others_in_between() -> None:
 
     most = 0
 
-    async def others() -> None:
+    async def ask_others() -> None:
         """One pass of everybody else: how much came in the meantime?"""
         nonlocal most
         before = 0
@@ -455,7 +455,7 @@ async def test_one_read_of_many_messages_lets_others_in_between() -> None:
     async with served(listen) as server:
         client = await open_socket(server.port)
         await client.send(make_frame(TEXT, b"x") * count)
-        await asyncio.wait_for(others(), BOUND)
+        await asyncio.wait_for(ask_others(), BOUND)
         await client.close()
     # A few turns may pass until the task that reads is woken.
     assert most <= 4 * FRAMES_PER_TURN
