@@ -149,6 +149,11 @@ def test_in_a_vault_that_is_mounted_separately_notes_are_deleted_and_moved(tmp_p
             assert (vault / ".trash" / "Note.md").read_text() == "alpha\n"
             assert assistant.call("undo")[0]
             assert (vault / "Note.md").read_text() == "alpha\n"
+            moved = {"op": "move", "name": "Note", "to": "New/Deep/Other"}
+            deleted = {"op": "delete", "name": "New/Deep/Other"}
+            done, text = assistant.call("batch", operations=[moved, deleted])
+            assert done, text
+            assert assistant.call("undo")[0]
             for tool, arguments in (("move_note", {"to": "/There"}), ("delete_note", {})):
                 done, text = assistant.call(tool, name="Inner/There", **arguments)
                 assert not done

@@ -164,7 +164,8 @@ def _same_mount(can: Path, place: Path) -> bool:
 
 
 def _mount_point(place: Path) -> Path:
-    here = place.parent
+    # Its folder may be one that the same change makes.
+    here = _nearest(place.parent)
     mount = _find_mount(here)
     while here != here.parent and _find_mount(here.parent) == mount:
         here = here.parent
