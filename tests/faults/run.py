@@ -55,6 +55,7 @@ FAULTS: dict[str, Fault] = {
     "clock": lambda folder, count: shift_clock(folder, max(3, count // 30)),
     "cut-shm": cut_shared_memory,
     "several": write_from_everywhere,
+    "several-ways": lambda folder, count: write_from_everywhere(folder, count, in_any_way=True),
     "watches": lambda folder, count: use_up_watches(folder, count, "watches", count * 3 // 2),
     "watchers": lambda folder, count: use_up_watches(folder, count, "instances", 0),
 }

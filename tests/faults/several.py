@@ -1,28 +1,23 @@
-"""Several writers at once: Bridge v1 and MCP over HTTP on one `serve`, two `stdio` servers, one of which may
-not see a folder, and another program that appends. They edit, rename, move, create, delete and undo the same
-notes. In the end, every acknowledged mark must be in a note, in the trash or in the history, and every link
-that the vault had at the beginning must still lead to the note it led to."""
+"""Several writers at once: every protocol of one `serve`, two `stdio` servers, one of which may not see a
+folder, the command line, and another program that saves. They edit, rename, move, create, delete and undo the
+same notes. In the end, every acknowledged mark must be in a note, in the trash or in the history, and every
+link that the vault had at the beginning must still lead to the note it led to."""
 
 from __future__ import annotations
 
 import contextlib
-import http.client
 import itertools
-import json
 import os
 import random
 import re
-import subprocess
-import sys
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 import vaultbridge
-from faults.assistant import Assistant
+from faults.callers import COMMAND, LIMITED, Call, open_callers
 from faults.injections import Result, read_history
+from faults.outside import replace, save_in_pieces, save_in_place, save_with_backup
 
 NOTES = 40
 LINKS_PER_NOTE = 4
@@ -31,15 +26,16 @@ NAMES = ("note{}", "Note {}", "日記{}", "it's {}")
 NEW_NAMES = (*(f"pool{number}" for number in range(12)), "Pool 3", "PÖÖL", "プール", "a.b", "x (1)")
 NEW_FOLDERS = ("A/", "B/", "A/C/", "Ünï cödé/", "New/Deep/")
 PRIVATE = "Private"
+SLOWER = 5
+"""The command line starts a process for each call, so it makes a share of the others' calls."""
 
 ID = re.compile(r"(?:---\n.*?\n---\n)?ID (\d+)\n", re.DOTALL)
 MARK = re.compile(r"m-\w+-\d+-\.")
 
-Call = Callable[..., tuple[bool, str]]
 
-
-def write_from_everywhere(folder: Path, count: int) -> Result:
-    """Each writer makes `count` calls."""
+def write_from_everywhere(folder: Path, count: int, *, in_any_way: bool = False) -> Result:
+    """Each writer makes `count` calls. The other program appends, or saves `in_any_way`; then a note that it
+    read before a move may be back at its old place, and links may lead there."""
     vault, home = folder / "vault", folder / "home"
     chance = random.Random(count)
     _make_vault(vault, chance)
@@ -47,24 +43,18 @@ def write_from_everywhere(folder: Path, count: int) -> Result:
     acknowledged: list[str] = []
     tally = {True: 0, False: 0}
     with contextlib.ExitStack() as stack:
-        port = stack.enter_context(_serve(vault, home))
-        callers: dict[str, Call] = {
-            "bridge": stack.enter_context(_call_bridge(port)),
-            "mcp": stack.enter_context(_call_mcp(port)),
-            "stdio": stack.enter_context(Assistant(vault, home)).call,
-            "scoped": stack.enter_context(Assistant(vault, home, "--deny", f"{PRIVATE}/")).call,
-        }
+        callers = stack.enter_context(open_callers(vault, home, f"{PRIVATE}/"))
 
         def write(name: str, call: Call, seed: int) -> None:
             own = random.Random(seed)
             try:
-                for number in range(count):
+                for number in range(count // SLOWER if name == COMMAND else count):
                     mark = f"m-{name}-{number}-."
                     done, text, written = _draw_call(call, own, vault, mark)
                     tally[done] += 1
                     if done and written:
                         acknowledged.append(mark)
-                    if "nternal" in text or (name == "scoped" and ("secret" in text or PRIVATE in text)):
+                    if "nternal" in text or (name == LIMITED and ("secret" in text or PRIVATE in text)):
                         lost.append(f"{name} was told: {text[:200]}")
             except Exception as error:
                 lost.append(f"{name} ended with {error!r}")
@@ -75,12 +65,13 @@ def write_from_everywhere(folder: Path, count: int) -> Result:
         ]
         for writer in writers:
             writer.start()
-        appended = _append_outside(vault, writers, chance)
-        acknowledged += appended
+        saved = _save_outside(vault, writers, chance, in_any_way=in_any_way)
+        acknowledged += saved
     lost += _find_lost_marks(vault, home, acknowledged)
-    lost += _find_wrong_links(vault, home)
+    if not in_any_way:
+        lost += _find_wrong_links(vault, home)
     lost += [f"left behind: {file.name}" for file in vault.rglob(".vaultbridge-*")]
-    return Result(len(appended), sum(tally.values()), tally[True], lost)
+    return Result(len(saved), sum(tally.values()), tally[True], lost)
 
 
 def _make_vault(vault: Path, chance: random.Random) -> None:
@@ -143,21 +134,44 @@ def _draw_call(call: Call, chance: random.Random, vault: Path, mark: str) -> tup
     return *call("create_note", name=f"loose-{mark[2:-2]}", content=mark), True
 
 
-def _append_outside(vault: Path, writers: list[threading.Thread], chance: random.Random) -> list[str]:
-    """Appends to drawn notes, hidden ones too, while a writer is at work. Returns the marks."""
-    appended: list[str] = []
+def _save_outside(
+    vault: Path, writers: list[threading.Thread], chance: random.Random, *, in_any_way: bool
+) -> list[str]:
+    """Saves drawn notes, hidden ones too, in drawn ways, while a writer is at work. Returns the marks.
+
+    Only appending keeps what was written since the note was read; the other ways replace it, as editors do,
+    and what they replace must be in the history."""
+    saved: list[str] = []
     for number in itertools.count():
-        if not any(writer.is_alive() for writer in writers):
-            return appended
+        at_work = [writer for writer in writers if writer.is_alive()]
+        if not at_work:
+            return saved
+        mark = f"m-outside-{number}-."
         with contextlib.suppress(FileNotFoundError):
-            handle = os.open(chance.choice(_list_notes(vault)), os.O_WRONLY | os.O_APPEND)
-            try:
-                os.write(handle, f"\nm-outside-{number}-.\n".encode())
-            finally:
-                os.close(handle)
-            appended.append(f"m-outside-{number}-.")
-        writers[0].join(chance.random() * 0.02)
+            file, text = chance.choice(_list_notes(vault)), f"\n{mark}\n"
+            match chance.randrange(5) if in_any_way else 4:
+                case 0:
+                    save_in_place(file, text, 0, closing=False)
+                case 1:
+                    save_in_pieces(file, text, 0.005)
+                case 2:
+                    replace(file, text)
+                case 3:
+                    save_with_backup(file, text, 0)
+                case _:
+                    _append(file, text)
+            saved.append(mark)
+        at_work[0].join(chance.random() * 0.02)
     raise AssertionError
+
+
+def _append(file: Path, text: str) -> None:
+    """Appends to a note that is there; opening it by name with `a` would create one that has just moved."""
+    handle = os.open(file, os.O_WRONLY | os.O_APPEND)
+    try:
+        os.write(handle, text.encode())
+    finally:
+        os.close(handle)
 
 
 def _find_lost_marks(vault: Path, home: Path, acknowledged: list[str]) -> list[str]:
@@ -188,70 +202,3 @@ def _find_wrong_links(vault: Path, home: Path) -> list[str]:
                 if target and [link.target] != places.get(int(target[1])):
                     wrong.append(f"{link.raw} in {note} leads to {link.target}")
     return wrong
-
-
-@contextlib.contextmanager
-def _serve(vault: Path, home: Path) -> Iterator[int]:
-    home.mkdir(exist_ok=True)
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("XDG_")}
-    with (home / "serve.txt").open("a") as stderr:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "vaultbridge", "serve", str(vault), "--port", "0", "--json"],
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            text=True,
-            env={**inherited, "HOME": str(home), "VAULTBRIDGE_CACHE": str(home / "cache")},
-        )
-    assert process.stdout is not None
-    try:
-        yield json.loads(process.stdout.readline())["port"]
-    finally:
-        process.terminate()
-        process.wait(60)
-        process.stdout.close()
-
-
-@contextlib.contextmanager
-def _call_bridge(port: int) -> Iterator[Call]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-
-    def call(tool: str, **arguments: Any) -> tuple[bool, str]:
-        body = json.dumps({"arguments": arguments})
-        connection.request(
-            "POST", f"/bridge/v1/tools/{tool}/call", body, {"Content-Type": "application/json"}
-        )
-        answer = json.loads(connection.getresponse().read())
-        return answer["success"], answer["content"][0]["text"]
-
-    with contextlib.closing(connection):
-        yield call
-
-
-@contextlib.contextmanager
-def _call_mcp(port: int) -> Iterator[Call]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-    numbers = itertools.count(1)
-
-    def ask(method: str, params: dict[str, Any]) -> dict[str, Any]:
-        message = {"jsonrpc": "2.0", "id": next(numbers), "method": method, "params": params}
-        connection.request("POST", "/mcp", json.dumps(message), headers)
-        response = connection.getresponse()
-        if session := response.getheader("Mcp-Session-Id"):
-            headers["Mcp-Session-Id"] = session
-        body = response.read().decode()
-        if response.getheader("Content-Type", "").startswith("text/event-stream"):
-            body = [line for line in body.splitlines() if line.startswith("data: {")][-1].removeprefix(
-                "data: "
-            )
-        result: dict[str, Any] = json.loads(body)["result"]
-        return result
-
-    def call(tool: str, **arguments: Any) -> tuple[bool, str]:
-        result = ask("tools/call", {"name": f"obsidian_{tool}", "arguments": arguments})
-        return not result.get("isError", False), result["content"][0]["text"]
-
-    with contextlib.closing(connection):
-        about = {"name": "faults", "version": "1"}
-        ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": about})
-        yield call
