@@ -92,7 +92,3 @@ class Serving:
         path = str(self.vault / name)
         arguments = {"old_file_path": path, "new_file_path": path, "new_file_contents": text}
         return await client.begin("tools/call", name="openDiff", arguments={**arguments, "tab_name": name})
-
-
-async def finish_call(client: Client, waiting: asyncio.Future[dict[str, Any]]) -> list[str]:
-    return [block["text"] for block in (await client.end(waiting))["content"]]

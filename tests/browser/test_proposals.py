@@ -18,7 +18,8 @@ from browser.assistants import over_http, over_stdio, read_result_text, replace_
 from browser.axe import find_barriers
 from browser.chromium import Chromium, Page
 from browser.screenshots import keep_screenshot
-from browser.serving import CONNECTED, Serving, finish_call
+from browser.serving import CONNECTED, Serving
+from support.editor import finish_call
 from support.files import write_vault
 from support.ports import held_port
 from support.waiting import BOUND

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from browser.chromium import Chromium, Page
-from browser.serving import CONNECTED, Serving, finish_call
+from browser.serving import CONNECTED, Serving
+from support.editor import finish_call
 from support.files import write_vault
 from support.ports import held_port
 

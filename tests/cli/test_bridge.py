@@ -15,6 +15,7 @@ import pytest
 
 from support.ports import held_port
 from support.process import Process
+from support.tool_lists import list_tool_names, wait_for_tool_change, wait_for_tools
 from support.waiting import BOUND
 from vaultbridge.cli.bridge import Options, read_options
 from vaultbridge.errors import InvalidArgument
@@ -46,22 +47,6 @@ async def serving(vault: Path, port: int = 0) -> AsyncIterator[tuple[int, asynci
 
 
 VAULT = {"Hello.md": "some text\n"}
-
-
-async def wait_for_tool_change(process: Process) -> None:
-    while (await process.read()).get("method") != "notifications/tools/list_changed":
-        pass
-
-
-async def list_tool_names(process: Process) -> list[str]:
-    return [tool["name"] for tool in (await process.ask("tools/list"))["result"]["tools"]]
-
-
-async def wait_for_tools(process: Process) -> list[str]:
-    """The other side's tools, as soon as they are listed: on a busy machine the first list does without."""
-    while (listed := await list_tool_names(process)) == ["bridge_status"]:
-        await wait_for_tool_change(process)
-    return listed
 
 
 async def call(process: Process, name: str, **arguments: Any) -> Any:

@@ -16,6 +16,7 @@ import pytest
 
 from support.ports import held_port
 from support.process import Process, make_process_environ
+from support.tool_lists import list_tool_names, wait_for_tool_change, wait_for_tools
 from support.waiting import BOUND
 
 SERVER = Path(__file__).with_name("foreign_bridge.mjs")
@@ -68,10 +69,6 @@ def request(id_: str, name: str, **arguments: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": params}
 
 
-async def list_tool_names(bridge: Process) -> list[str]:
-    return [tool["name"] for tool in (await bridge.ask("tools/list"))["result"]["tools"]]
-
-
 async def call(bridge: Process, name: str, **arguments: Any) -> Any:
     return (await bridge.ask("tools/call", {"name": name, "arguments": arguments}))["result"]
 
@@ -79,18 +76,6 @@ async def call(bridge: Process, name: str, **arguments: Any) -> Any:
 async def call_text(bridge: Process, name: str, **arguments: Any) -> str:
     text: str = (await call(bridge, name, **arguments))["content"][0]["text"]
     return text
-
-
-async def wait_for_tool_change(bridge: Process) -> None:
-    while (await bridge.read()).get("method") != "notifications/tools/list_changed":
-        pass
-
-
-async def wait_for_tools(bridge: Process) -> list[str]:
-    """Its tools, as soon as they are listed: on a busy machine the first list does without."""
-    while (listed := await list_tool_names(bridge)) == ["bridge_status"]:
-        await wait_for_tool_change(bridge)
-    return listed
 
 
 async def test_its_tools_work_and_its_failures_are_reported() -> None:

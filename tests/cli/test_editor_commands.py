@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from support.editor import Client
+from support.editor import Client, finish_call
 from support.serve import Served, served
 from support.waiting import BOUND
 
@@ -179,10 +179,6 @@ async def propose(client: Client, vault: Path, name: str, text: str) -> asyncio.
             "tab_name": f"tab {name}",
         },
     )
-
-
-async def finish_call(client: Client, asked: asyncio.Future[dict[str, Any]]) -> list[str]:
-    return [block["text"] for block in (await client.end(asked))["content"]]
 
 
 async def test_diffs_are_listed_shown_accepted_and_rejected_from_a_terminal(

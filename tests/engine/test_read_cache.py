@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.clocks import read_later_clock
 from vaultbridge.engine import Engine
 from vaultbridge.engine.reading import WHOLE, Excerpt, Part, Reading
 from vaultbridge.errors import EditRefused, NoteNotFound, PermissionDenied
 from vaultbridge.limits import MIB
-from vaultbridge.system import RACY_NS
 from vaultbridge.vault.paths import Root, VaultPath, vault_path
 from vaultbridge.vault.read_cache import ENTRY_BYTES, ReadCache, is_local_filesystem
 from vaultbridge.vault.scope import LiveScope, Scope
@@ -23,10 +22,6 @@ from vaultbridge.vault.write.trash import Trash
 A = vault_path("A.md")
 
 BODY = Part(properties=False)
-
-
-def later() -> float:
-    return time.time() + RACY_NS / 1e9 + 1
 
 
 def open_engine_at(base: Path, scope: Scope | None = None) -> Engine:
@@ -39,7 +34,7 @@ def open_engine_at(base: Path, scope: Scope | None = None) -> Engine:
         cache=base / "cache",
         trash=Trash({"HOME": str(base / "home")}),
         scope=scope or Scope(),
-        clock=later,
+        clock=read_later_clock,
     )
 
 
@@ -190,7 +185,9 @@ def make_reading(path: VaultPath, chars: int) -> Reading:
 def test_the_cache_is_bounded_and_drops_the_least_recently_used(tmp_path: Path) -> None:
     if not is_local_filesystem(tmp_path.resolve()):
         pytest.skip("nothing is known of this file system")
-    cache = ReadCache[Part, Reading](Root(tmp_path), clock=later, most_bytes=3 * (ENTRY_BYTES + 400))
+    cache = ReadCache[Part, Reading](
+        Root(tmp_path), clock=read_later_clock, most_bytes=3 * (ENTRY_BYTES + 400)
+    )
     paths = [vault_path(f"{number}.md") for number in range(4)]
     for path in paths:
         (tmp_path / path).write_text("x", "utf-8")

@@ -10,7 +10,7 @@ import pytest
 
 from server.conftest import Serving
 from server.conftest import serving as serving
-from support.editor import Client, Failed
+from support.editor import Client, Failed, finish_call
 from support.reviewer import claude_code, person, read, read_journal
 from support.waiting import BOUND, ask_until
 
@@ -33,17 +33,13 @@ async def propose(
     )
 
 
-async def answer(client: Client, call: asyncio.Future[Any]) -> list[str]:
-    return [block["text"] for block in (await client.end(call))["content"]]
-
-
 async def test_what_the_client_writes_is_its_change_and_can_be_undone(serving: Serving) -> None:
     async with serving() as served, person(served.vault) as page, claude_code(served.vault) as client:
         call = await propose(client, served.vault, HELLO + "by Claude\n")
         shown = await page.next("proposalOpened")
         assert (shown["kind"], shown["assistant"], shown["pid"]) == ("diff", "claude-code", 4242)
         decision = await page.begin("decide", id=shown["id"], hash=shown["hash"], action="accept")
-        saved, text = await answer(client, call)
+        saved, text = await finish_call(client, call)
         assert (saved, text) == ("FILE_SAVED", HELLO + "by Claude\n")
         (served.vault / "Hello.md").write_text(text, "utf-8")
         assert (await page.end(decision))["outcome"] == "accepted"
@@ -61,7 +57,7 @@ async def test_a_new_note_that_the_client_makes_can_be_undone(serving: Serving) 
         shown = await page.next("proposalOpened")
         assert shown["files"][0]["change"] == "created"
         decision = await page.begin("decide", id=shown["id"], hash=shown["hash"], action="accept")
-        _, text = await answer(client, call)
+        _, text = await finish_call(client, call)
         (served.vault / "New.md").write_text(text.rstrip("\n"), "utf-8")  # As the real client does.
         await page.end(decision)
         ((number, _, _),) = read_journal(served.vault)
@@ -75,7 +71,7 @@ async def test_an_acceptance_in_the_terminal_is_recorded_too(serving: Serving) -
         await page.next("proposalOpened")
         (served.vault / "Hello.md").write_text(HELLO + "by Claude\n", "utf-8")
         await client.tool("close_tab", tab_name="tab 1")
-        await answer(client, call)
+        await finish_call(client, call)
         closed = await page.next("proposalClosed")
         assert closed["status"] == "accepted-in-terminal"
         assert [row[1:] for row in read_journal(served.vault)] == [("claude-code", "accepted diff")]
@@ -96,7 +92,7 @@ async def test_the_server_brings_a_diff_onto_a_changed_note(serving: Serving) ->
             assert [change["by"] for change in changed["elsewhere"]] == ["another program"]
             decision = await page.begin("decide", id=shown["id"], hash=shown["hash"], action="accept")
             # The client gets its own change alone, and carries it over to the note as it is now.
-            assert (await answer(client, call))[1] == text.replace("line 2\n", "LINE 2\n")
+            assert (await finish_call(client, call))[1] == text.replace("line 2\n", "LINE 2\n")
             (served.vault / "Hello.md").write_text(both, "utf-8")
             await page.end(decision)
             assert [row[1:] for row in read_journal(served.vault)] == [
@@ -118,7 +114,7 @@ async def test_a_diff_in_conflict_is_shown_again(serving: Serving) -> None:
         decision = await page.begin(
             "decide", id=shown["id"], hash=again["proposal"]["hash"], action="accept", files=files
         )
-        assert (await answer(client, call))[1] == "# Hello\n\nboth\n"
+        assert (await finish_call(client, call))[1] == "# Hello\n\nboth\n"
         (served.vault / "Hello.md").write_text("# Hello\n\nboth\n", "utf-8")
         assert (await page.end(decision))["outcome"] == "accepted"
 
@@ -131,7 +127,7 @@ async def test_line_ends_of_the_note_do_not_matter(serving: Serving) -> None:
             shown = await page.next("proposalOpened")
             assert shown["files"][0]["hunks"][0]["lines"] == [" one", " two", "+three"]
             decision = await page.begin("decide", id=shown["id"], hash=shown["hash"], action="accept")
-            await answer(client, call)
+            await finish_call(client, call)
             (served.vault / "Hello.md").write_bytes(b"one\r\ntwo\r\nthree\r\n")
             await asyncio.wait_for(page.end(decision), BOUND)
             ((number, _, _),) = read_journal(served.vault)
@@ -200,7 +196,7 @@ async def test_decided_diffs_are_listed_with_every_other_proposal(serving: Servi
             decision = await app.begin(
                 "decide", id=diff["id"], hash=diff["hash"], action="accept", files=files
             )
-            _, final = await answer(client, call)
+            _, final = await finish_call(client, call)
             (served.vault / "Hello.md").write_text(final, "utf-8")
             await app.end(decision)
             closed = await app.next("proposalClosed")
@@ -335,6 +331,6 @@ async def test_the_names_of_claude_code_s_tabs_are_shown_to_nobody(serving: Serv
         shown = await page.next("proposalOpened")
         assert shown["label"] == "diff"
         await page.request("decide", id=shown["id"], action="reject")
-        await answer(client, call)
+        await finish_call(client, call)
         (decided,) = (await page.request("proposals", status="all"))["proposals"]
         assert (decided["id"], decided["label"]) == (shown["id"], "diff")

@@ -203,3 +203,8 @@ async def running(
         await sockets.stop()
         await runner.cleanup()
         view.close()
+
+
+async def finish_call(client: Client, call: asyncio.Future[dict[str, Any]]) -> list[str]:
+    """The texts of a tool's answer, when it comes."""
+    return [block["text"] for block in (await client.end(call))["content"]]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import random
-import time
 import unicodedata
 from pathlib import Path
 
 import pytest
 
+from support.clocks import read_later_clock
 from support.system_calls import refuse_call
-from vaultbridge.system import RACY_NS
 from vaultbridge.vault.file_links import LinkFinder, leads_to_hidden
 from vaultbridge.vault.paths import Root
 from vaultbridge.vault.read_cache import is_local_filesystem
@@ -37,10 +36,6 @@ def group(root: Root) -> dict[str, list[str]]:
 
 def ask_each(root: Root, files: dict[str, list[str]]) -> set[str]:
     return {path for paths in files.values() for path in paths if leads_to_hidden(root, path, is_visible)}
-
-
-def later() -> float:
-    return time.time() + RACY_NS / 1e9 + 1
 
 
 def wait_for_another_tick(folder: Path) -> None:
@@ -89,7 +84,7 @@ def vault(folder: Path) -> Path:
 @pytest.mark.parametrize("seed", range(6))
 def test_it_finds_what_a_look_at_each_file_finds(vault: Path, root: Root, seed: int) -> None:
     random_ = random.Random(seed)
-    now, soon = LinkFinder(root), LinkFinder(root, clock=later)
+    now, soon = LinkFinder(root), LinkFinder(root, clock=read_later_clock)
     seen = 0
     for _ in range(60):
         for _ in range(random_.randint(1, 4)):
@@ -122,7 +117,7 @@ def test_a_folder_that_has_not_changed_is_not_listed_again(
     (vault / "l.md").symlink_to("Private/secret.md")
     (vault / "sub").mkdir()
     files = {"": ["l.md", "open.md"], "sub": ["sub/m.md"]}
-    finder = LinkFinder(root, clock=later)
+    finder = LinkFinder(root, clock=read_later_clock)
     assert finder.find(files, is_visible) == {"l.md"}
     wait_for_another_tick(vault / "sub")
     (vault / "sub/m.md").symlink_to("../Private/secret.md")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from support.clocks import read_later_clock
 from vaultbridge.system import RACY_NS
 from vaultbridge.vault.paths import Root, vault_path
 from vaultbridge.vault.read_cache import ReadCache, StrictFileStat, is_local_filesystem
@@ -26,12 +26,8 @@ def place(folder: Path) -> Path:
     return place
 
 
-def later() -> float:
-    return time.time() + RACY_NS / 1e9 + 1
-
-
 def make_stamped(root: Root) -> tuple[ReadCache[str, str], StrictFileStat]:
-    files = ReadCache[str, str](root, clock=later)
+    files = ReadCache[str, str](root, clock=read_later_clock)
     stamp = files.stat(NOTE)
     assert stamp is not None
     assert files.is_unchanged(NOTE, stamp)
@@ -52,8 +48,8 @@ def test_a_file_that_changed_just_now_gets_no_stamp(root: Root, place: Path) -> 
 
 
 def test_a_file_from_the_future_gets_no_stamp(root: Root, place: Path) -> None:
-    os.utime(place, (later() + 3600, later() + 3600))
-    assert ReadCache[str, str](root, clock=later).stat(NOTE) is None
+    os.utime(place, (read_later_clock() + 3600, read_later_clock() + 3600))
+    assert ReadCache[str, str](root, clock=read_later_clock).stat(NOTE) is None
 
 
 def test_a_rewrite_in_place_of_equal_length_is_noticed(root: Root, place: Path) -> None:
@@ -98,6 +94,6 @@ def test_a_link_in_place_of_the_file_or_its_folder_is_noticed(root: Root, place:
 
 
 def test_a_folder_and_another_spelling_get_no_stamp(root: Root, place: Path) -> None:
-    files = ReadCache[str, str](root, clock=later)
+    files = ReadCache[str, str](root, clock=read_later_clock)
     assert files.stat(vault_path("Folder")) is None
     assert files.stat(vault_path("folder/N.md")) is None
