@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 
 from support.ports import held_port
-from support.process import Process
+from support.process import Process, make_process_environ
 from support.tool_lists import list_tool_names, wait_for_tool_change, wait_for_tools
 from support.waiting import BOUND
 from vaultbridge.cli.bridge import Options, read_options
 from vaultbridge.errors import InvalidArgument
+from vaultbridge.server.tokens import TokenStore
 
 COMMAND = [sys.executable, "-m", "vaultbridge"]
 
@@ -198,6 +199,24 @@ async def test_while_the_server_is_away_every_call_says_where_it_should_be(name:
             assert f"127.0.0.1:{port}" in text
             assert "vaultbridge serve" in text
             assert "Unknown tool" not in text
+
+
+async def test_a_tool_that_the_server_keeps_from_a_reader_is_refused_with_its_reason(vault: Path) -> None:
+    store = TokenStore(vault.parent / "config")
+    _, secret = store.make("reader", read_only=True)
+    async with (
+        serving(vault) as (port, _),
+        Process(
+            [*COMMAND, "bridge", f"--url=http://127.0.0.1:{port}"],
+            env=make_process_environ(OBSIDIAN_MCP_API_KEY=secret),
+        ) as bridge,
+    ):
+        await bridge.initialize("2025-11-25")
+        assert "edit_note" not in await wait_for_tools(bridge)
+        result = await call(bridge, "edit_note", op="append", path="Hello", content="x")
+        assert result["isError"] is True
+        assert "open read-only" in result["content"][0]["text"]
+    assert (vault / "Hello.md").read_text() == VAULT["Hello.md"]
 
 
 async def test_a_tool_that_the_server_does_not_have_is_unknown(vault: Path) -> None:

@@ -128,17 +128,15 @@ def _serve(options: Options, key: str) -> int:
 
         start_logging("debug")
 
-    unlisted = UnlistedTools()
-
     async def make() -> Provider:
-        provider = unlisted.provider = BridgeProvider(client)
+        provider = BridgeProvider(client)
         provider.start()
         return provider
 
     offer = Offer(
         name="obsidian-bridge",
         instructions=f"The tools of the Obsidian bridge at {client.address}.",
-        unlisted_tools=unlisted,
+        unlisted_tools=UnlistedTools(),
     )
     server = McpServer(offer, make)
     # A little longer than the request's own limit, whose error says more.

@@ -16,8 +16,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
 from vaultbridge.errors import EngineFailure, NoteNotFound, VaultbridgeError
+from vaultbridge.jsonrpc.messages import INVALID_PARAMS, RpcError
 from vaultbridge.protocols.bridge_v1.client import BridgeClient, RemoteTool, RemoteTools
 from vaultbridge.protocols.connection import cancel_and_wait
+from vaultbridge.protocols.mcp.methods import describe_unknown_tool
 from vaultbridge.protocols.mcp.provider import Context, EmptyProvider
 from vaultbridge.protocols.mcp.values import (
     Content,
@@ -87,13 +89,17 @@ class BridgeProvider(EmptyProvider):
             # one with other tools.
             await self._fetch_now()
             remote = self._names.get(name)
-        if remote is None:
-            raise NoteNotFound(name, what="tool")
+        if remote is None and not _NAME.fullmatch(name):
+            raise self._make_unknown(name)
         try:
-            result = await self._client.call(remote, arguments)
+            # Also a tool that is not listed: the server may refuse it with a reason, as one that changes
+            # something to a caller who may only read.
+            result = await self._client.call(remote or name, arguments)
         except NoteNotFound:
-            # The tools have changed since the caller listed them.
+            # The tools may have changed since the caller listed them.
             self._poll_now.set()
+            if remote is None:
+                raise self._make_unknown(name) from None
             raise
         except VaultbridgeError as error:
             self._poll_now.set()
@@ -105,6 +111,10 @@ class BridgeProvider(EmptyProvider):
             tuple(cast(Content, block) for block in result.content),
             is_error=result.is_error,
         )
+
+    def _make_unknown(self, name: str) -> RpcError:
+        known = {tool.name: tool for tool in self._listed}
+        return RpcError(INVALID_PARAMS, describe_unknown_tool(name, known), {"argument": "name"})
 
     @property
     def is_away(self) -> bool:
@@ -198,15 +208,11 @@ def _make_annotations(tool: RemoteTool) -> ToolAnnotations | None:
 
 
 class UnlistedTools:
-    """Names that may be called although they are not listed: the status tool, and every name while the server
-    is away. Its tools are unknown then, and the error says so; with "unknown tool" a model would look for
-    another name."""
-
-    def __init__(self) -> None:
-        self.provider: BridgeProvider | None = None
+    """The names that may be called although they are not listed: every name. The server knows best, and while
+    it is away, the error says so; with "unknown tool" a model would look for another name."""
 
     def __contains__(self, name: object) -> bool:
-        return name == STATUS_TOOL or (self.provider is not None and self.provider.is_away)
+        return True
 
 
 def make_mcp_names(names: Sequence[str]) -> dict[str, str]:

@@ -69,13 +69,13 @@ async def call_tool(server: McpServer, call: Call, client: Client) -> Result:
         and not (await _find_apps(server, client)).has_tool(name)
         and not await (await server.provider()).withholds(name)
     ):
-        raise RpcError(INVALID_PARAMS, _describe_unknown_tool(name, tools), {"argument": "name"})
+        raise RpcError(INVALID_PARAMS, describe_unknown_tool(name, tools), {"argument": "name"})
     context = McpContext(call, client, server.signer)
     result = await (await server.provider()).call_tool(name, arguments, context)
     return mcp_wire.render_tool_result(result, client.version)
 
 
-def _describe_unknown_tool(name: str, known: Mapping[str, ToolInfo]) -> str:
+def describe_unknown_tool(name: str, known: Mapping[str, ToolInfo]) -> str:
     from vaultbridge.tools.suggestions import NAME_CHARS, suggest_tool
 
     hint = suggest_tool(name, {tool_name: is_harmless_tool(info) for tool_name, info in known.items()})
