@@ -52,7 +52,7 @@ def test_escapes_in_text_are_javascript_s(written: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize("number", ["1", "2.5", ".5", "1e3", "1.5E-2"])
-def test_numbers(number: str) -> None:
+def test_numbers_are_single_tokens(number: str) -> None:
     assert list_tokens(number) == [("number", number)]
 
 

@@ -26,7 +26,7 @@ from vaultbridge.bases.values import FormulaError, Value
         ("(now() - file.mtime).abs() > 0", True),
     ],
 )
-def test_number_functions(source: str, expected: Value) -> None:
+def test_number_functions_compute(source: str, expected: Value) -> None:
     assert evaluate(source) == expected
 
 

@@ -41,7 +41,7 @@ from vaultbridge.bases.values import MAX_TEXT_CHARS, FormulaError, Value
         ("status.startsWith('read')", True),
     ],
 )
-def test_text_functions(source: str, expected: Value) -> None:
+def test_text_functions_compute(source: str, expected: Value) -> None:
     assert evaluate(source) == expected
 
 

@@ -49,7 +49,7 @@ from vaultbridge.bases.values import Date, Duration, FormulaError, LinkValue, Va
         ("authors.contains(link('Frank Herbert'))", True),
     ],
 )
-def test_equality(source: str, expected: bool) -> None:
+def test_equality_compares_values(source: str, expected: bool) -> None:
     assert evaluate(source) is expected
     flipped = source.replace("==", "!=") if "==" in source else source.replace("!=", "==")
     if flipped != source:
@@ -80,7 +80,7 @@ def test_equality(source: str, expected: bool) -> None:
         ("0/0 <= 1", False),
     ],
 )
-def test_order(source: str, expected: bool) -> None:
+def test_order_compares_values(source: str, expected: bool) -> None:
     assert evaluate(source) is expected
 
 
@@ -118,7 +118,7 @@ def test_order(source: str, expected: bool) -> None:
         ("+price", 12.5),
     ],
 )
-def test_arithmetic(source: str, expected: Value) -> None:
+def test_arithmetic_computes_values(source: str, expected: Value) -> None:
     assert evaluate(source) == expected
 
 

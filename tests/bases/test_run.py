@@ -66,7 +66,7 @@ def test_a_base_without_anything_lists_every_file_by_name() -> None:
         ("false", []),
     ],
 )
-def test_filters(filters: str, found: list[str]) -> None:
+def test_filters_choose_the_rows(filters: str, found: list[str]) -> None:
     assert list_names(run(f"filters: {filters}")) == found
 
 

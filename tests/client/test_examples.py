@@ -42,7 +42,7 @@ async def run(name: str, *args: str) -> list[str]:
     return await wait_for_end(await start_example(name, *args))
 
 
-async def test_callbacks() -> None:
+async def test_the_callbacks_example_runs() -> None:
     async with core_server() as port:
         lines = await run("callbacks.py", f"ws://127.0.0.1:{port}")
     assert lines == [
@@ -56,7 +56,7 @@ async def test_callbacks() -> None:
     ]
 
 
-async def test_with_sdk() -> None:
+async def test_the_sdk_example_runs() -> None:
     async with core_server() as port:
         lines = await run("with_sdk.py", f"ws://127.0.0.1:{port}", "test_simple_text")
     assert (
@@ -66,7 +66,7 @@ async def test_with_sdk() -> None:
     )
 
 
-async def test_plugin() -> None:
+async def test_the_plugin_example_runs() -> None:
     async with running(serve_sdk(make_sdk_server())) as server:
         lines = await run("plugin.py", server.url, "fail")
     assert lines == [
@@ -81,7 +81,7 @@ async def test_plugin() -> None:
     ]
 
 
-async def test_reconnection() -> None:
+async def test_the_reconnection_example_runs() -> None:
     async with running() as server:
         process = await start_example("reconnection.py", server.url)
         assert process.stdout is not None
@@ -93,7 +93,7 @@ async def test_reconnection() -> None:
     assert sum("Reconnection error" in line for line in lines) == 6, "the loss, and five attempts"
 
 
-async def test_outbox(tmp_path: Path, closed_port: int) -> None:
+async def test_the_outbox_example_runs(tmp_path: Path, closed_port: int) -> None:
     url, queue = f"ws://127.0.0.1:{closed_port}", str(tmp_path / "queue.sqlite")
     first = await run("outbox.py", url, queue, "one")
     assert first[-1] == "Offline; kept for the next run: 1"
@@ -110,7 +110,7 @@ async def test_outbox(tmp_path: Path, closed_port: int) -> None:
     assert second == ["From an earlier run: 1", "Delivered: True"] and seen == ["one", "two"]
 
 
-async def test_session() -> None:
+async def test_the_session_example_runs() -> None:
     async with core_server() as port:
         lines = await run("session.py", f"ws://127.0.0.1:{port}")
     assert lines[0].endswith("at MCP 2026-07-28") and lines[2:4] == ["Messages sent: 2", "Answers timed: 2"]

@@ -29,7 +29,7 @@ def test_a_part_of_a_tab_may_be_skipped() -> None:
 
 
 @pytest.mark.parametrize("line", ["***", "---", "___", "- - -", " *  * * *"[1:], "_____", "-\t-\t-"])
-def test_thematic_breaks(line: str) -> None:
+def test_thematic_breaks_are_recognized(line: str) -> None:
     assert marks.THEMATIC.match(line)
 
 

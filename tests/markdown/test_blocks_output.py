@@ -90,7 +90,7 @@ def test_problems_are_capped() -> None:
         ("> \\[!a] x", []),
     ],
 )
-def test_callouts(text: str, expected: list[tuple[str, str, str, int, int]]) -> None:
+def test_callouts_are_parsed(text: str, expected: list[tuple[str, str, str, int, int]]) -> None:
     found = parse(text).callouts
     assert [(c.type, c.title, c.fold, c.line, c.depth) for c in found] == expected
 

@@ -70,7 +70,9 @@ def check_answer(answer: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("listed", [True, False], ids=["tools listed", "tools not listed"])
-async def test_over_stdio(drawn: Drawn, vault: Path, tmp_path: Path, *, listed: bool) -> None:
+async def test_changes_over_stdio_keep_their_order(
+    drawn: Drawn, vault: Path, tmp_path: Path, *, listed: bool
+) -> None:
     home = Served(tmp_path / "home")
     async with Process([*PROGRAM, "stdio", str(vault)], env=home.environ) as process:
         await process.initialize()

@@ -53,7 +53,7 @@ def test_a_folder_and_its_levels(small: Small) -> None:
     assert harness.rows("list_files", kind="folder", folder="f")[:-1] == ["f/g/  files 2"]
 
 
-def test_globs(small: Small) -> None:
+def test_globs_choose_the_files(small: Small) -> None:
     harness = small(FILES)
     assert harness.rows("list_files", pattern="*.md")[:-1] == ["A.md", "f/B.md"]
     assert harness.rows("list_files", pattern="f/**/*.png")[:-1] == ["f/g/p.png"]

@@ -41,7 +41,7 @@ def test_the_properties_of_a_note_with_its_hash(small: Small) -> None:
     assert harness.rows("properties", name="A", property="N")[1:] == ["n: 3", "(properties: 1)"]
 
 
-def test_pages(small: Small) -> None:
+def test_properties_are_listed_in_pages(small: Small) -> None:
     harness = small(FILES)
     assert harness.rows("properties", limit=1, offset=1) == [
         "n  number  notes 1  e.g. 3",

@@ -55,7 +55,7 @@ def test_lines_per_note_and_paths_only(small: Small) -> None:
     assert harness.rows("search", query="file:A.md needle")[:-1] == ["A.md:2: needle"]
 
 
-def test_pages(small: Small) -> None:
+def test_hits_are_listed_in_pages(small: Small) -> None:
     harness = small(FILES)
     assert (
         harness.rows("search", query="needle", sort="name", limit=1)[-1]

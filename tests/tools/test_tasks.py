@@ -53,7 +53,7 @@ def test_tasks_of_one_note_are_listed_below_its_path(small: Small) -> None:
     ]
 
 
-def test_pages(small: Small) -> None:
+def test_tasks_are_listed_in_pages(small: Small) -> None:
     harness = small(FILES)
     assert harness.rows("tasks", limit=1) == [SOON, "(tasks 1-1 of 4; continue with offset=1)"]
     assert harness.rows("tasks", limit=1, offset=1) == [LATE, "(2-2 of 4; offset=2)"]

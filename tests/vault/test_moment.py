@@ -101,7 +101,7 @@ def test_midnight_and_noon_on_the_twelve_hour_clock() -> None:
 @pytest.mark.parametrize(
     ("number", "text"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (11, "11th"), (22, "22nd"), (113, "113th")]
 )
-def test_ordinals(number: int, text: str) -> None:
+def test_ordinals_have_english_endings(number: int, text: str) -> None:
     assert ordinal(number) == text
 
 
