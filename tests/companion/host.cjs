@@ -94,7 +94,7 @@ const views = {
     return editor.getRange(editor.getCursor('from'), editor.getCursor('to'));
   },
   review: () => plugin.reviewState?.review ?? null,
-  decisions: () => review().decided.element.querySelectorAll('li').map((row) => row.textContent),
+  decided: () => review().decided.element.querySelectorAll('li').map((row) => row.textContent),
   activity: () => review().activity.list.querySelectorAll('li').map((row) => row.textContent),
   assistants: () => review().activity.assistants.querySelectorAll('li').map((row) => row.textContent),
   all: () => (review() ? buttonsOf(review().acceptAll).map((button) => button.textContent) : []),

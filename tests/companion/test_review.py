@@ -138,7 +138,7 @@ async def test_changes_of_every_kind_of_assistant_are_decided_here(
 
         await app.until("cards", "!it.length")
         await app.do("showPanel", name="decided")
-        rows = await app.until("decisions", "it.length === 4 && it[0].includes('change 3')")
+        rows = await app.until("decided", "it.length === 4 && it[0].includes('change 3')")
         assert [row.startswith(NOTE) for row in rows] == [True] * 4
         assert "accepted with your edits · Claude Code" in rows[0]
         assert "rejected" in rows[1] and "“Not in this note.”" in rows[1]
@@ -147,7 +147,7 @@ async def test_changes_of_every_kind_of_assistant_are_decided_here(
 
         # What Claude Code wrote itself is undone from the same list.
         await app.do("pressIn", panel="decided", button=f"Undo {NOTE}")
-        await app.until("decisions", "it[0].includes('undone')")
+        await app.until("decided", "it[0].includes('undone')")
         assert read(vault) == text
 
         await app.do("showPanel", name="activity")
@@ -208,10 +208,10 @@ async def test_the_number_of_a_change_that_is_written_late_appears_by_itself(
     await app.do("press", note=NOTE, button="Accept")
     assert (await finish_call(client, asked))[0] == "FILE_SAVED"
     await app.do("showPanel", name="decided")
-    [row] = await app.until("decisions", "it.length === 1 && it[0].includes('accepted')")
+    [row] = await app.until("decided", "it.length === 1 && it[0].includes('accepted')")
     assert "change" not in row and "Undo" not in row
     (vault / NOTE).write_text(TEXT + "more\n", "utf-8")
-    await app.until("decisions", "it[0].includes('change 1') && it[0].includes('Undo')")
+    await app.until("decided", "it[0].includes('change 1') && it[0].includes('Undo')")
 
 
 async def test_an_accepted_change_is_undone_from_its_notice(
