@@ -176,9 +176,11 @@ def _find_mount(folder: Path) -> tuple[int, str]:
     """Identifies what a rename cannot leave: the device and, where the system says it, the mount. Two folders
     of one device may be mounted separately, as in a container."""
     device = folder.stat().st_dev
+    if sys.platform != "linux":
+        return device, ""
     try:
         handle = os.open(folder, os.O_PATH | os.O_CLOEXEC)
-    except (OSError, AttributeError):
+    except OSError:
         return device, ""
     try:
         about = Path(f"/proc/self/fdinfo/{handle}").read_text("ascii")
