@@ -274,6 +274,22 @@ def test_a_link_inside_the_vault_opens_no_hidden_folder(make_vault: MakeVault) -
     catch_refusal(lambda: engine.apply([Create(note="way/new", content="")]))
 
 
+def test_a_link_that_leads_to_a_hidden_namesake_for_others_leads_to_the_note_itself(
+    make_vault: MakeVault,
+) -> None:
+    notes = {
+        "Published/deep.md": "[[deep]]",
+        "Published/plan.md": "[[../plan]]",
+        "Published/two.md": "[[../two]] [[plan]]",
+    }
+    hidden = {"Private/plan.md": "", "Private/two.md": ""}
+    engine = make_vault({**notes, **hidden}, scope=SCOPE)
+    dead_ends = engine.queries.dead_ends()
+    assert dead_ends.rows == ("Published/deep.md", "Published/plan.md")
+    assert dead_ends.total == 2
+    assert engine.queries.dead_ends(limit=1, offset=1).rows == ("Published/plan.md",)
+
+
 def test_a_link_to_a_hidden_note_stays_hidden_when_the_index_is_rebuilt(make_vault: MakeVault) -> None:
     """Which files are such links is cached for one state of the index; a new file must not seem to belong to
     that state."""

@@ -283,12 +283,43 @@ class LinkGraph:
                 if self._visible is None:
                     return _read_marked(db, totals.DEAD_END, limit, offset)
                 files = self._index.visible_files(db, self._visible)
-                marked, total = list_marked(db, totals.DEAD_END, files, limit, offset)
-                return ListPage(tuple(VaultPath(path) for path, _ in marked), total)
+                more = self._find_self_linking(db, files)
+                if not more:
+                    marked, total = list_marked(db, totals.DEAD_END, files, limit, offset)
+                    return ListPage(tuple(VaultPath(path) for path, _ in marked), total)
+                marked, _ = list_marked(db, totals.DEAD_END, files, NO_LIMIT, 0)
+                found = sorted({*(VaultPath(path) for path, _ in marked), *more})
+                return ListPage(tuple(take_page(found, limit=limit, offset=offset)), len(found))
             rows = db.execute("SELECT DISTINCT source FROM links WHERE target_id IS NOT source")
             linking = {source for (source,) in rows}
             found = self._list_others(db, linking, attachments=False)
+            if self._visible is not None:
+                files = self._index.visible_files(db, self._visible)
+                found = sorted({*found, *self._find_self_linking(db, files)})
         return ListPage(tuple(take_page(found, limit=limit, offset=offset)), len(found))
+
+    def _find_self_linking(self, db: sqlite3.Connection, files: VisibleFiles) -> list[VaultPath]:
+        """Finds the notes that link to nothing but themselves once links to files that do not exist for the
+        caller are resolved among those that do."""
+        if self._exists is None:
+            return []
+        at = (totals.DEAD_END, self._exists)
+        if at not in files.answers:
+            paths, exists = self._index.paths(db), self._exists
+            count = "SELECT count(*) FROM links WHERE source = ? AND target_id IS NOT source"
+            files.answers[at] = [
+                VaultPath(paths[source])
+                for source, links in files.links_to_hidden(db).items()
+                if all(
+                    self._has_namesake(target)
+                    and not exists(paths[to])
+                    and self._resolve(target, paths[source])[0] == paths[source]
+                    for _, target, to in links
+                )
+                and db.execute(count, (source,)).fetchone() == (len(links),)
+            ]
+        found: list[VaultPath] = files.answers[at]
+        return found
 
     def _list_visible_orphans(
         self, db: sqlite3.Connection, files: VisibleFiles, limit: int, offset: int
