@@ -20,7 +20,7 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 
 from vaultbridge.index.fold import fold_text, split_words
-from vaultbridge.index.store.database import Index
+from vaultbridge.index.store.database import Index, read_meta
 from vaultbridge.links.resolve import FileTable, Resolved, candidate_keys, file_name, name_key, resolve
 from vaultbridge.vault.paths import VaultPath, Visible
 
@@ -68,7 +68,7 @@ class NameLookup:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._similar: _SimilarNames | None = None
+        self._known: _KnownNames | None = None
 
     def find(self, name: str, *, source: str = "", visible: Visible | None = None) -> LookupResult:
         """Finds the file that `name` means. With a `source` note, a bare name prefers files near it, as a
@@ -95,12 +95,18 @@ class NameLookup:
     def _find_closest(
         self, db: sqlite3.Connection, wanted: str, visible: Visible | None
     ) -> tuple[VaultPath, ...]:
-        (version,) = db.execute("SELECT value FROM meta WHERE name = 'files_version'").fetchone()
-        (generation,) = db.execute("SELECT value FROM meta WHERE name = 'generation'").fetchone()
-        similar = self._similar
-        if similar is None or similar.version != (version, generation) or similar.visible is not visible:
-            similar = self._similar = _SimilarNames(db, (version, generation), visible)
-        return similar.find_closest(wanted[:NAME_CHARS])
+        # Hidden names are left out from the start: they must not use up a limit.
+        index = self._index
+        paths = index.paths(db) if visible is None else index.visible_files(db, visible).paths
+        generation = read_meta(db, "generation")
+        known = self._known
+        if known is None or known.paths is not paths:
+            # An edit leaves the paths as they are, and only the aliases are read again.
+            known = _KnownNames(paths, generation, _list_paths(paths), _list_aliases(db, paths))
+        elif known.generation != generation:
+            known = _KnownNames(paths, generation, known.files, _list_aliases(db, paths))
+        self._known = known
+        return _find_closest(wanted[:NAME_CHARS], (known.files, known.aliases))
 
 
 def _strip_wrapping(name: str) -> str:
@@ -174,52 +180,22 @@ def _find_by_title(db: sqlite3.Connection, wanted: str) -> list[str]:
     return found
 
 
-class _SimilarNames:
-    """All visible names and aliases as one folded text, so that shared letter groups are counted without a
-    loop over the names. Hidden ones are left out from the start: they must not use up a limit."""
+class _NameText:
+    """Names as one folded text, a line each, so that shared letter groups are counted without a loop over the
+    names."""
 
-    def __init__(self, db: sqlite3.Connection, version: tuple[int, int], visible: Visible | None) -> None:
-        self.version = version
-        self.visible = visible
-        files = [path for (path,) in db.execute("SELECT path FROM files ORDER BY path")]
-        aliases = db.execute(
-            "SELECT name, path FROM aliases JOIN files ON files.id = aliases.file ORDER BY name, path"
-        ).fetchall()
-        if visible is not None:
-            files = list(filter(visible, files))
-            aliases = [(name, path) for name, path in aliases if visible(path)]
-        self._paths = files + [path for _, path in aliases]
-        names = [path.rpartition(".")[0] or path for path in files] + [
-            name.replace("\n", " ") for name, _ in aliases
-        ]
+    def __init__(self, names: list[str], paths: list[str]) -> None:
+        """`paths` are the files that the names belong to."""
+        self.paths = paths
         self._folded = fold_text("\n".join(names))
         self._starts = [0]
         for line in self._folded.split("\n"):
             self._starts.append(self._starts[-1] + len(line) + 1)
 
-    def find_closest(self, wanted: str) -> tuple[VaultPath, ...]:
-        import difflib
+    def read_line(self, line: int) -> str:
+        return self._folded[self._starts[line] : self._starts[line + 1] - 1]
 
-        folded = fold_text(wanted).removesuffix(".md")
-        counts = self._count_shared_groups(folded)
-        matcher = difflib.SequenceMatcher(autojunk=False)
-        matcher.set_seq2(folded)
-        best: dict[str, float] = {}
-        for line in nsmallest(CANDIDATES, counts, key=lambda line: (-counts[line], line)):
-            path = self._paths[line]
-            name = self._folded[self._starts[line] : self._starts[line + 1] - 1]
-            forms = {name, name.rpartition("/")[2]}
-            similarity = 0.0
-            for form in forms:
-                matcher.set_seq1(form)
-                if matcher.real_quick_ratio() >= MIN_SIMILARITY:
-                    similarity = max(similarity, matcher.ratio())
-            if similarity >= max(MIN_SIMILARITY, best.get(path, 0.0)):
-                best[path] = similarity
-        ordered = sorted(best, key=lambda path: (-best[path], len(path), path))
-        return tuple(VaultPath(path) for path in ordered[:CLOSEST])
-
-    def _count_shared_groups(self, folded: str) -> Counter[int]:
+    def count_shared_groups(self, folded: str) -> Counter[int]:
         """Counts the letter groups that each name shares with the wanted one, minus a little for length."""
         width = 3 if len(folded) > 5 else 2 if len(folded) > 2 else 1
         counts: Counter[int] = Counter()
@@ -237,3 +213,49 @@ class _SimilarNames:
         for line in counts:
             counts[line] = counts[line] * 1000 - (self._starts[line + 1] - self._starts[line])
         return counts
+
+
+class _KnownNames(Struct, frozen=True):
+    """The visible names of one state of the index: those of the files in `paths`, and their aliases."""
+
+    paths: dict[int, str]
+    generation: int
+    files: _NameText
+    aliases: _NameText
+
+
+def _list_paths(paths: dict[int, str]) -> _NameText:
+    files = sorted(paths.values())
+    return _NameText([path.rpartition(".")[0] or path for path in files], files)
+
+
+def _list_aliases(db: sqlite3.Connection, paths: dict[int, str]) -> _NameText:
+    rows = db.execute("SELECT name, file FROM aliases").fetchall()
+    aliases = sorted((name, paths[file]) for name, file in rows if file in paths)
+    return _NameText([name.replace("\n", " ") for name, _ in aliases], [path for _, path in aliases])
+
+
+def _find_closest(wanted: str, texts: Iterable[_NameText]) -> tuple[VaultPath, ...]:
+    import difflib
+
+    folded = fold_text(wanted).removesuffix(".md")
+    shared = [
+        (-count, order, line, text)
+        for order, text in enumerate(texts)
+        for line, count in text.count_shared_groups(folded).items()
+    ]
+    matcher = difflib.SequenceMatcher(autojunk=False)
+    matcher.set_seq2(folded)
+    best: dict[str, float] = {}
+    for _, _, line, text in nsmallest(CANDIDATES, shared):
+        path = text.paths[line]
+        name = text.read_line(line)
+        similarity = 0.0
+        for form in {name, name.rpartition("/")[2]}:
+            matcher.set_seq1(form)
+            if matcher.real_quick_ratio() >= MIN_SIMILARITY:
+                similarity = max(similarity, matcher.ratio())
+        if similarity >= max(MIN_SIMILARITY, best.get(path, 0.0)):
+            best[path] = similarity
+    ordered = sorted(best, key=lambda path: (-best[path], len(path), path))
+    return tuple(VaultPath(path) for path in ordered[:CLOSEST])
