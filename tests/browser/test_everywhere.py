@@ -351,6 +351,7 @@ async def test_what_was_begun_in_a_vault_is_there_when_one_comes_back_to_it(
     await page.until("document.querySelector('.home h1')?.innerText === 'Büro 2'")
     await page.run("location.hash = '#/note/Begun.md?vault=Garden'")
     await page.until("document.querySelector('.note-facts')?.innerText.includes('unsaved changes')")
+    await page.until(CONNECTED)  # Chromium complains about a socket that is closed before it is open.
     await page.reload()
     await page.until("document.querySelector('.note-facts')?.innerText.includes('unsaved changes')")
     await page.click(".note-facts a[href*=edit]")

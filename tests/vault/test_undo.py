@@ -59,8 +59,8 @@ def test_steps_come_in_reverse() -> None:
     [
         (
             Written(P("n.md"), "/v/n.md", OLD, NEW, 0o644, ""),
-            WriteFile(P("n.md"), b"old", NEW.hash),
-            WriteFile(P("n.md"), b"old"),
+            WriteFile(P("n.md"), b"old", NEW.hash, restores=True),
+            WriteFile(P("n.md"), b"old", restores=True),
         ),
         (
             Written(P("n.md"), "/v/n.md", None, NEW, None, ""),
@@ -69,8 +69,8 @@ def test_steps_come_in_reverse() -> None:
         ),
         (
             Removed(P("n.md"), "/v/N.md", OLD, 0o600),
-            WriteFile(P("n.md"), b"old", ABSENT, mode=0o600, stored_name="N.md"),
-            WriteFile(P("n.md"), b"old", mode=0o600, stored_name="N.md"),
+            WriteFile(P("n.md"), b"old", ABSENT, mode=0o600, stored_name="N.md", restores=True),
+            WriteFile(P("n.md"), b"old", mode=0o600, stored_name="N.md", restores=True),
         ),
         (
             Moved(P("a.md"), P("b.md"), "/v/a.md", "/v/b.md", folder=False, hash="f00d"),
