@@ -166,6 +166,12 @@ CanvasRenderingContext2D.prototype.arc = function (x, y, ...rest) {
 
 PAINTED = "new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
 
+FITTED = """(() => {
+  const canvas = document.getElementById('graph-canvas');
+  return innerWidth === %d && Math.abs(canvas.width - canvas.clientWidth * devicePixelRatio) < 1;
+})()"""
+"""The canvas has the size of its place in a window of this width."""
+
 LABEL_HEIGHT = 14
 
 
@@ -173,6 +179,9 @@ LABEL_HEIGHT = 14
 async def test_no_label_is_cut_off_at_an_edge(page: Page, size: tuple[int, int]) -> None:
     draw = random.Random(size[0])
     await page.size(*size)
+    # The first picture after a change of size may still be laid out for the former one.
+    await page.until(FITTED % size[0])
+    await page.run(PAINTED)
     await page.run(RECORD)
     await page.run("document.getElementById('graph-canvas').focus()")
     for _ in range(60):
