@@ -11,6 +11,8 @@ from support.index import Vault
 from vaultbridge.index.store import schema
 from vaultbridge.index.store.database import Index, write_meta
 from vaultbridge.index.store.file_cache import FileCache
+from vaultbridge.index.store.write import remove_file
+from vaultbridge.index.totals import Totals
 from vaultbridge.vault.paths import FileFilter, Visible
 
 NAMES = ("a.md", "b.md", "Sub/a.md", "Sub/deep/c.md", "Zz/a.md", "Zz/d.canvas", "i.png", "Zz/i.png", "é.md")
@@ -105,11 +107,40 @@ def test_a_reader_that_was_away_too_long_reads_everything(
     other.close()
 
 
+def test_logging_a_change_does_not_make_the_full_text_table_write_early(make_vault: MakeVault) -> None:
+    """A trigger would: before each row SQLite opens a savepoint, and the full-text table then writes what it
+    has collected as a segment of its own."""
+    names = [f"{number}.md" for number in range(40)]
+    vault = make_vault({name: f"word{name}" for name in names})
+
+    def count_segments() -> int:
+        with vault.index.reading() as db:
+            (count,) = db.execute("SELECT count(DISTINCT segid) FROM words_idx").fetchone()
+        return int(count)
+
+    before = count_segments()
+    vault.write({name: f"other{name}" for name in names})
+    vault.sync_paths(*names)
+    assert count_segments() == before + 1
+
+
+def test_a_writer_adds_only_its_own_changes_to_what_is_known(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": ""})
+    asked: list[str] = []
+    with vault.index.writing() as db:
+        db.set_trace_callback(asked.append)
+        assert list(vault.index.table_while_writing(db)) == ["a.md"]
+        db.set_trace_callback(None)
+    assert asked
+    assert "SELECT id, path FROM files" not in asked
+
+
 def test_what_was_rolled_back_is_not_remembered(make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "", "b.md": ""})
     assert len(vault.index.table()) == 2
     with pytest.raises(ZeroDivisionError), vault.index.writing() as db:
-        db.execute("DELETE FROM files WHERE path = 'b.md'")
+        (id_,) = db.execute("SELECT id FROM files WHERE path = 'b.md'").fetchone()
+        remove_file(db, id_, "b.md", Totals(db))
         assert list(vault.index.table_while_writing(db)) == ["a.md"]
         raise ZeroDivisionError
     vault.write({"c.md": ""})

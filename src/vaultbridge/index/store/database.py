@@ -243,8 +243,9 @@ class Index:
         return self._files.table(db)
 
     def table_while_writing(self, db: sqlite3.Connection) -> FileTable:
-        """Returns the same within a writing transaction. It is not cached, because the transaction may be
-        rolled back."""
+        """Returns the same within a writing transaction. That is not cached, because the transaction may be
+        rolled back; what was committed before is, so that only the changes of this transaction are added."""
+        self.table()
         return self._files.table(db, keep=False)
 
     def paths(self, db: sqlite3.Connection) -> dict[int, str]:

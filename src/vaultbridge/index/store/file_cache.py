@@ -1,7 +1,7 @@
 """What one process remembers of the table `files`, and how it keeps that up to date.
 
-Reading the rows of 100,000 files takes a tenth of a second, so it is not done after each change. Triggers log
-the file of every row that is added, changed or removed (`schema.CHANGE_TRIGGERS`), whichever process does it.
+Reading the rows of 100,000 files takes a tenth of a second, so it is not done after each change. Whoever
+adds, changes or removes the row of a file logs that (`schema.log_changes`), in the same transaction.
 A reader that knows an earlier state applies what was logged since. The log is short; a reader that was away
 for too long, or during a first build, reads everything again.
 

@@ -26,12 +26,12 @@ from vaultbridge.index.store.rows import (
     make_body,
 )
 from vaultbridge.index.store.schema import (
-    CHANGE_TRIGGERS,
     INDEXED,
     NAME_ONLY,
     PENDING,
     SECONDARY,
     WAL_PAGES,
+    log_changes,
     split_for_sql,
     start_log,
 )
@@ -59,6 +59,7 @@ def insert_files(db: sqlite3.Connection, rows: Sequence[FileValues], totals: Tot
     for id_, *_ in rows:
         totals.touch(id_)
     db.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    log_changes(db, (id_ for id_, *_ in rows))
 
 
 def next_file_id(db: sqlite3.Connection) -> int:
@@ -67,7 +68,11 @@ def next_file_id(db: sqlite3.Connection) -> int:
 
 
 def update_stat(db: sqlite3.Connection, id_: int, entry: FileEntry, *, trusted: bool) -> None:
-    """Store a new stat for a file whose content did not change."""
+    """Store a new stat for a file whose content did not change. `trusted` alone may be new too, which is not
+    logged: no reader asks for it."""
+    size, mtime_ns = db.execute("SELECT size, mtime_ns FROM files WHERE id = ?", (id_,)).fetchone()
+    if (size, mtime_ns) != (entry.size, entry.mtime_ns):
+        log_changes(db, (id_,))
     # Not its kind, which follows from its path: SQLite would also rewrite the entry in the index of kinds.
     db.execute(
         "UPDATE files SET size = ?, mtime_ns = ?, ino = ?, trusted = ? WHERE id = ?",
@@ -183,6 +188,7 @@ def _mark_indexed(file: FileWrite, hash_: str) -> None:
         "UPDATE files SET size = ?, mtime_ns = ?, ino = ?, hash = ?, trusted = ?, state = ? WHERE id = ?",
         (entry.size, entry.mtime_ns, entry.ino, hash_, file.trusted, INDEXED, file.id),
     )
+    log_changes(file.db, (file.id,))
 
 
 def _insert_words(file: FileWrite, heads: str, body: str) -> None:
@@ -328,6 +334,7 @@ def remove_file(db: sqlite3.Connection, id_: int, path: str, totals: Totals) -> 
     """Remove a file. The caller must then call `update_links` with its name key."""
     remove_content(db, id_, path, totals)
     db.execute("DELETE FROM files WHERE id = ?", (id_,))
+    log_changes(db, (id_,))
 
 
 def has_same_problem(db: sqlite3.Connection, id_: int, hash_: str, rows: Rows) -> bool:
@@ -387,9 +394,7 @@ def update_links(
     db.executemany(
         "UPDATE links SET flags = ?, target_id = ?, missing = ? WHERE source = ? AND seq = ?", changed
     )
-    # The trigger logs changes of the files themselves.
-    sources = {(source,) for _, _, _, source, _ in changed}
-    db.executemany("INSERT INTO changed (file) VALUES (?)", sources)
+    log_changes(db, {source for _, _, _, source, _ in changed})
     return len(changed)
 
 
@@ -398,8 +403,6 @@ def begin_bulk(db: sqlite3.Connection) -> None:
     segments."""
     for name in SECONDARY:
         db.execute(f"DROP INDEX IF EXISTS {name}")
-    for name in CHANGE_TRIGGERS:
-        db.execute(f"DROP TRIGGER IF EXISTS {name}")
     db.execute(f"PRAGMA wal_autocheckpoint = {BULK_WAL_PAGES}")
     db.execute(f"PRAGMA cache_size = -{BULK_CACHE_KIB}")
     _set_words_option(db, "automerge", 0)
@@ -409,7 +412,7 @@ def begin_bulk(db: sqlite3.Connection) -> None:
 
 def end_bulk(db: sqlite3.Connection) -> None:
     """Finish a first build: create the secondary indexes, collect the words, count all totals and start
-    logging changes."""
+    the log of changes."""
     db.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
     _set_words_option(db, "automerge", 4)
     _set_words_option(db, "crisismerge", 16)
