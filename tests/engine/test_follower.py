@@ -9,6 +9,7 @@ import pytest
 from support.index import another_leader
 from support.waiting import BOUND
 from vaultbridge.engine import Engine
+from vaultbridge.engine import follower as follower_module
 from vaultbridge.engine.follower import Follower
 from vaultbridge.engine.operations import Append, Create, Move
 from vaultbridge.vault.paths import VaultPath
@@ -76,6 +77,54 @@ def test_a_query_during_an_edit_waits_only_for_the_index() -> None:
         assert follower.wait(BOUND)
     assert index.calls == [{"a.md"}]
     follower.close(BOUND)
+
+
+class Pausing:
+    """Stands for the index too: pauses once, and says when it has."""
+
+    def __init__(self) -> None:
+        self.entered, self.gate = threading.Event(), threading.Event()
+        self.follower = Follower(self.index)
+
+    def index(self, paths: frozenset[VaultPath]) -> None:
+        pause = self.follower.make_pause()
+        self.entered.set()
+        assert self.gate.wait(BOUND)
+        pause()
+
+
+def test_indexing_pauses_while_an_edit_is_carried_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follower_module, "PAUSE_SECONDS", BOUND)
+    index = Pausing()
+    index.follower.add([VaultPath("a.md")])
+    assert index.entered.wait(BOUND)
+    pausing = threading.Thread(target=index.follower.make_pause())
+    with index.follower.during_edit():
+        pausing.start()
+        pausing.join(0.01)
+        assert pausing.is_alive()
+    pausing.join(BOUND)
+    assert not pausing.is_alive()
+    index.gate.set()
+    index.follower.close(BOUND)
+
+
+def test_indexing_does_not_pause_while_a_query_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follower_module, "PAUSE_SECONDS", 2 * BOUND)
+    index = Pausing()
+    index.follower.add([VaultPath("a.md")])
+    assert index.entered.wait(BOUND)
+    with index.follower.during_edit():
+        index.gate.set()
+        assert index.follower.wait(BOUND)
+    index.follower.close(BOUND)
+
+
+def test_indexing_pauses_for_a_limited_time_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follower_module, "PAUSE_SECONDS", 0.0)
+    follower = Follower(Recorder())
+    with follower.during_edit():
+        follower.make_pause()()
 
 
 def test_closing_indexes_what_is_left() -> None:

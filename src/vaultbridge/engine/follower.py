@@ -27,6 +27,11 @@ LONGEST_DELAY_SECONDS: Final = 0.01
 """After this it begins anyway: other processes read the same index, and edits may follow each other for
 hours. With a longer delay so many notes accumulate that an edit in the meantime takes over 30 ms."""
 
+PAUSE_SECONDS: Final = 0.02
+"""How long indexing may pause in all for the edits that are made in the meantime. An edit takes 2 ms; next to
+indexing it takes 10, because each of its many short waits for the disk ends with a wait for the interpreter.
+While indexing pauses, other processes cannot write to the index."""
+
 
 class Follower:
     """`index` is called with the files that changed, in a thread that the first change starts; `tidy` is
@@ -69,6 +74,22 @@ class Follower:
                 self._thread = threading.Thread(target=self._run, name="vault-follow", daemon=True)
                 self._thread.start()
             self._state.notify_all()
+
+    def make_pause(self) -> Callable[[], None]:
+        """Returns a function for whoever indexes, to be called between two files: it waits while an edit is
+        carried out, unless a query waits for the index."""
+        left = PAUSE_SECONDS
+
+        def pause() -> None:
+            nonlocal left
+            if not self._editing or left <= 0:
+                return
+            start = time.monotonic()
+            with self._state:
+                self._state.wait_for(lambda: not self._editing or self._awaited or self._closed, left)
+            left -= time.monotonic() - start
+
+        return pause
 
     def wait(self, seconds: float) -> bool:
         """Waits until everything that was added is indexed. False when that takes longer than this."""

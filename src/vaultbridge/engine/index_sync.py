@@ -177,7 +177,7 @@ class IndexSync:
         """When the last comparison ended, and when it began."""
         self._left_out = 0
         """How many files left out have been logged: each number is logged once."""
-        self._follower = Follower(self._index_written, self._tidy)
+        self._follower = Follower(self._index_own, self._tidy)
         self._others = OthersChanges(journal)
         self._listeners: list[ChangeListener] = []
         self.problem = ""
@@ -282,14 +282,18 @@ class IndexSync:
         self._follower.add(paths)
         self._others.skip(change)
 
-    def _index_written(self, changed: frozenset[VaultPath]) -> None:
+    def _index_own(self, changed: frozenset[VaultPath]) -> None:
+        """Index what this engine wrote, in the follower's thread, while further edits may be made."""
+        self._index_written(changed, self._follower.make_pause())
+
+    def _index_written(self, changed: frozenset[VaultPath], pause: Callable[[], None] = lambda: None) -> None:
         from vaultbridge.index.sync import Synchronizer
 
         try:
             # Not the leader's synchronizer: this must not wait for a first build, which may take minutes. The
             # index itself serializes the two writers.
             own = Synchronizer(self._root, self.index)
-            if self._try_sync(lambda: own.sync_paths(changed)) is None:
+            if self._try_sync(lambda: own.sync_paths(changed, pause)) is None:
                 self._fall_behind()
         except Exception:
             log.exception("A change could not be indexed; queries will compare with the disk themselves.")
@@ -434,8 +438,9 @@ class IndexSync:
 
         match event:
             case PathsChanged(paths=paths):
+                pause = self._follower.make_pause()
                 with self._syncing:
-                    if self._try_sync(lambda: self._synchronizer().sync_paths(paths)) is None:
+                    if self._try_sync(lambda: self._synchronizer().sync_paths(paths, pause)) is None:
                         self._fall_behind()
                 self._notify(frozenset(paths))
             case Rescan():

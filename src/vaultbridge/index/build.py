@@ -127,7 +127,9 @@ Recall = Callable[[list[int]], dict[int, Known]]
 """Returns what the index has stored for the notes with these ids."""
 
 
-def run_chunk(chunk: Chunk, recall: Recall | None = None) -> ChunkResult:
+def run_chunk(
+    chunk: Chunk, recall: Recall | None = None, pause: Callable[[], None] = lambda: None
+) -> ChunkResult:
     try:
         reader = _FileReader(Root(chunk.folder, allow_outside_links=chunk.allow_outside_links))
     except VaultNotFound:
@@ -136,10 +138,13 @@ def run_chunk(chunk: Chunk, recall: Recall | None = None) -> ChunkResult:
     read = [(job, _read_job(reader, job)) for job in chunk.jobs]
     changed = [job.id for job, content in read if job.known_hash and isinstance(content, FileContent)]
     known = recall(changed) if recall is not None and changed else {}
-    return [
-        content if isinstance(content, FileResult) else _parse_job(job, content, known.get(job.id))
-        for job, content in read
-    ]
+    results: ChunkResult = []
+    for job, content in read:
+        if isinstance(content, FileContent):
+            pause()
+            content = _parse_job(job, content, known.get(job.id))
+        results.append(content)
+    return results
 
 
 def _read_job(reader: _FileReader, job: FileJob) -> FileContent | FileResult:
@@ -245,16 +250,22 @@ log = logging.getLogger(__name__)
 
 
 def parse_files(
-    root: Root, jobs: list[FileJob], *, children: int | None = None, recall: Recall | None = None
+    root: Root,
+    jobs: list[FileJob],
+    *,
+    children: int | None = None,
+    recall: Recall | None = None,
+    pause: Callable[[], None] = lambda: None,
 ) -> Generator[ChunkResult, None, None]:
     """Yields the rows of all files in any order. Close it to stop early. `recall` spares this process parsing
-    most notes in which only a link was renamed; children parse every file."""
+    most notes in which only a link was renamed; children parse every file. `pause` is called before each file
+    that this process parses."""
     chunks = list(_split_chunks(root, jobs))
     if children is None:
         children = min(count_cores(), CHILDREN, len(chunks)) if len(jobs) >= PARALLEL_FILES else 0
     if children < 2:
         for chunk in chunks:
-            yield run_chunk(chunk, recall)
+            yield run_chunk(chunk, recall, pause)
     else:
         yield from _Children(chunks, children).run()
 

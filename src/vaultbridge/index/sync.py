@@ -51,6 +51,11 @@ log = logging.getLogger(__name__)
 
 SyncProgress = Callable[[int, int], None]
 Cancelled = Callable[[], bool]
+Pause = Callable[[], None]
+
+
+def never_pause() -> None:
+    pass
 
 
 LEFT_OUT_STORED: Final = 10_000
@@ -116,8 +121,9 @@ class Synchronizer:
                 self._store_left_out(seen)
         return report
 
-    def sync_paths(self, changed: Iterable[VaultPath]) -> SyncReport:
-        """Compare these files and folders, whether they are new, changed or gone."""
+    def sync_paths(self, changed: Iterable[VaultPath], pause: Pause = never_pause) -> SyncReport:
+        """Compare these files and folders, whether they are new, changed or gone. `pause` is called between
+        two files; it may wait for something that is more urgent."""
         started = self._clock()
         difference = compare.Difference()
         unreadable: list[Unreadable] = []
@@ -133,7 +139,7 @@ class Synchronizer:
         everything = compare.DiskSnapshot(entries, unreadable)
         difference = compare.compare(rows.values(), everything)
         # The leader builds an index that was never built, with these files among the rest.
-        return self._apply(difference, everything, started, None, None, fresh=False)
+        return self._apply(difference, everything, started, None, None, fresh=False, pause=pause)
 
     def _store_left_out(self, seen: compare.DiskSnapshot) -> None:
         try:
@@ -161,6 +167,7 @@ class Synchronizer:
         cancel: Cancelled | None,
         *,
         fresh: bool,
+        pause: Pause = never_pause,
     ) -> SyncReport:
         if not difference:
             return SyncReport(
@@ -173,19 +180,20 @@ class Synchronizer:
         jobs = difference.jobs(first_id)
         change = _Change(self.root, self.index, difference, started, fresh=fresh)
         if len(jobs) <= self._batch_files and not fresh:
-            self._write_at_once(change, jobs)
+            self._write_at_once(change, jobs, pause)
             return change.report(seen)
         cancelled = self._write_in_batches(change, jobs, progress, cancel)
         return change.report(seen, cancelled=cancelled)
 
-    def _write_at_once(self, change: _Change, jobs: list[FileJob]) -> None:
-        results = list(parse_files(self.root, jobs, children=self._children, recall=self._recall))
+    def _write_at_once(self, change: _Change, jobs: list[FileJob], pause: Pause) -> None:
+        parsed = parse_files(self.root, jobs, children=self._children, recall=self._recall, pause=pause)
+        results = list(parsed)
         if change.writes_nothing(results):
             return
         with self.index.writing() as db:
             totals = Totals(db)
             change.write_files(db, totals)
-            sum(change.write_contents(db, totals, iter(results)))
+            sum(change.write_contents(db, totals, iter(results), pause))
             # Last: most links to a file that was moved have been rewritten by now.
             change.resolve_links(db, totals)
             totals.flush()
@@ -375,7 +383,11 @@ class _Change:
             add_meta(db, total=amount, done=amount)
 
     def write_contents(
-        self, db: sqlite3.Connection, totals: Totals, chunks: Iterator[ChunkResult]
+        self,
+        db: sqlite3.Connection,
+        totals: Totals,
+        chunks: Iterator[ChunkResult],
+        pause: Pause = never_pause,
     ) -> Iterator[int]:
         """Replace the content in the index with what was read; yields the number of files in each chunk."""
         ids = write.FileIds(db, self.known if read_meta(db, "files_version") == self.version else None)
@@ -383,6 +395,7 @@ class _Change:
         fresh = 0
         for chunk in chunks:
             for result in chunk:
+                pause()
                 row = _read_row(db, result.path)
                 if row is None:
                     continue
