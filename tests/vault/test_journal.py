@@ -346,6 +346,28 @@ def test_a_journal_cut_or_spoilt_anywhere_costs_history_and_nothing_else(
             again.close()
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_too_old_does_not_depend_on_who_has_measured_before(
+    timed: Transactor, clock: Clock, cache: Path, seed: int
+) -> None:
+    """A journal adds only the time since it last measured; a newly opened one measures everything."""
+    draw = random.Random(seed)
+    pruned = False
+    for number in range(60):
+        clock.now += draw.uniform(-2, 6) * 86400
+        do(timed, WriteFile(P("n.md"), str(number).encode()))
+        if draw.random() < 0.4:
+            before = timed.journal.history()
+            timed.journal.prune(now=clock.now)
+            after = timed.journal.history()
+            pruned = pruned or len(after) < len(before)
+            fresh = Journal(cache)
+            fresh.prune(now=clock.now)
+            assert fresh.history() == after
+            fresh.close()
+    assert pruned
+
+
 def test_a_change_stays_done_when_old_ones_cannot_be_deleted(
     timed: Transactor, clock: Clock, cache: Path, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

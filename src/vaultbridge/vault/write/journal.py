@@ -137,6 +137,7 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         self._file = JournalFile(folder / "journal.sqlite")
+        self._measured: _MeasuredTime | None = None
 
     def close(self) -> None:
         self._file.close()
@@ -316,11 +317,20 @@ class Journal:
         with self._file.changing() as db:
             newest = db.execute("SELECT coalesce(max(id), 0) FROM transactions").fetchone()[0]
             _forget(db, newest - ROLLED_BACK_ENTRIES, FORGET_AT_ONCE, _ROLLED_BACK)
-            _forget(db, max(_last_beyond(db, JOURNAL_ENTRIES), _last_too_old(db, now)), FORGET_AT_ONCE)
+            _forget(db, max(_last_beyond(db, JOURNAL_ENTRIES), self._find_too_old(db, now)), FORGET_AT_ONCE)
             while _count_stored_bytes(db) > JOURNAL_BYTES:
                 if not _forget(db, newest - 1, PRUNE_STRIDE):
                     break
         self._file.ask(lambda db: db.execute(f"PRAGMA incremental_vacuum({VACUUM_PAGES})").fetchall())
+
+    def _find_too_old(self, db: sqlite3.Connection, now: float) -> int:
+        """The newest transaction that is older than the limit; 0 when there is none."""
+        measured = self._measured = _measure_time(db, since=self._measured)
+        if measured is None or measured.seconds + _clamp_gap(now - measured.at) <= JOURNAL_SECONDS:
+            return 0
+        # Older transactions may have been deleted since they were measured.
+        self._measured = None
+        return _last_too_old(db, now)
 
     def _select(self, where: str, values: tuple[object, ...]) -> tuple[JournalEntry, ...]:
         def read(db: sqlite3.Connection) -> tuple[JournalEntry, ...]:
@@ -351,12 +361,43 @@ def _last_beyond(db: sqlite3.Connection, entries: int) -> int:
     return int(row[0]) if row else 0
 
 
+class _MeasuredTime(Struct, frozen=True):
+    """How much of the journal's own time lies between its oldest transaction and the one with the id
+    `newest`, which was made `at` that time by the clock. Reading the times of a full journal takes 10 ms, so
+    only those of new transactions are added."""
+
+    newest: int
+    at: float
+    seconds: float
+
+
+def _measure_time(db: sqlite3.Connection, *, since: _MeasuredTime | None = None) -> _MeasuredTime | None:
+    """None for an empty journal."""
+    statement = "SELECT id, at FROM transactions INDEXED BY times WHERE id > ? ORDER BY id"
+    (last,) = db.execute("SELECT max(id) FROM transactions").fetchone()
+    if last is None:
+        return None
+    if since is None or since.newest > last:
+        # The numbers of a journal that replaced another one start again.
+        since = _MeasuredTime(0, float("inf"), 0.0)
+    later, seconds = since.at, since.seconds
+    for _, at in db.execute(statement, (since.newest,)):
+        seconds += _clamp_gap(at - later)
+        later = at
+    return _MeasuredTime(last, later, seconds)
+
+
+def _clamp_gap(seconds: float) -> float:
+    """How much the time between two transactions adds to the journal's own time: at most `GAP_SECONDS`, and
+    nothing when the clock went back."""
+    return min(max(seconds, 0.0), GAP_SECONDS)
+
+
 def _last_too_old(db: sqlite3.Connection, now: float) -> int:
-    """The newest transaction that is older than the limit, by the journal's own time: the time between two
-    transactions counts, but at most `GAP_SECONDS` of it, and a clock that went back counts as no time."""
+    """The newest transaction that is older than the limit, by the journal's own time."""
     age, later = 0.0, now
     for number, at in db.execute("SELECT id, at FROM transactions INDEXED BY times ORDER BY id DESC"):
-        age += min(max(later - at, 0.0), GAP_SECONDS)
+        age += _clamp_gap(later - at)
         if age > JOURNAL_SECONDS:
             return int(number)
         later = at
