@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.index.compare import DiskSnapshot, StoredColumns, StoredFile, compare, scan_path, scan_vault
+from vaultbridge.index.compare import DiskSnapshot, StoredFile, compare, scan_path, scan_vault
 from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING
 from vaultbridge.vault.file_types import kind_of
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.walk import FileEntry, Unreadable
 
 
-def make_row(path: str, *, id_: int = 1, trusted: int = 1, state: int = INDEXED) -> StoredColumns:
-    return id_, path, kind_of(path), 10, 1, 5, trusted, state, "h"
+def make_row(path: str, *, id_: int = 1, trusted: int = 1, state: int = INDEXED) -> StoredFile:
+    return StoredFile(id_, path, kind_of(path), 10, 1, 5, trusted, state, "h")
 
 
 def make_entry(path: str, *, mtime: int = 1, size: int = 10, ino: int = 5) -> FileEntry:
@@ -42,7 +42,7 @@ def test_a_file_with_the_same_stat_is_unchanged() -> None:
 )
 def test_a_file_with_another_stat_is_read(now: FileEntry) -> None:
     difference = compare([make_row("a.md")], make_snapshot(now))
-    assert difference.changed == [(StoredFile(*make_row("a.md")), now)]
+    assert difference.changed == [(make_row("a.md"), now)]
 
 
 def test_untrusted_and_pending_files_are_read_whatever_their_stat() -> None:

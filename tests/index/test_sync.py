@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ from vaultbridge.index.query.search import search
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.sync import Synchronizer
 from vaultbridge.limits import NOTE_PARSE_BYTES
-from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.paths import Root, VaultPath
 
 MakeVault = Callable[[dict[str, str | bytes]], Vault]
 
@@ -324,6 +325,51 @@ def test_readers_see_a_consistent_index_while_a_build_runs(empty_vault: Vault) -
     reader.join(60)
     assert not failures
     assert seen == sorted(seen)
+
+
+class BusyRoot(Root):
+    """A vault in which `disturb` happens at the end of the first walk."""
+
+    disturb: Callable[[], object] | None = None
+
+    def absence(self) -> str:
+        disturb, self.disturb = self.disturb, None
+        if disturb is not None:
+            disturb()
+        return super().absence()
+
+
+@pytest.mark.parametrize("folder", ["", "Sub"])
+def test_a_note_that_is_saved_and_indexed_during_a_comparison_stays_in_the_index(
+    make_vault: MakeVault, folder: str
+) -> None:
+    vault = make_vault({"a.md": "", "Sub/b.md": ""})
+
+    def save() -> None:
+        vault.write({"Sub/new.md": "new"})
+        vault.sync_paths("Sub/new.md")
+
+    root = BusyRoot(vault.folder)
+    root.disturb = save
+    with closing(Index.open(vault.cache)) as other:
+        synchronizer = Synchronizer(root, other)
+        if folder:
+            synchronizer.sync_paths([VaultPath(folder)])
+        else:
+            synchronizer.sync_all()
+        assert root.disturb is None
+        assert sorted(other.table()) == ["Sub/b.md", "Sub/new.md", "a.md"]
+
+
+def test_a_comparison_finds_what_is_new_changed_and_gone_among_trusted_files(make_vault: MakeVault) -> None:
+    vault = make_vault(dict.fromkeys(("a.md", "b.md", "c.md", "d.png", "Sub/e.md"), ""))
+    with vault.index.writing() as db:
+        db.execute("UPDATE files SET trusted = 1")
+    vault.write({"b.md": "other", "new.md": "", "d.png": "other"})
+    vault.remove("c.md")
+    report = vault.sync_all()
+    assert (report.added, report.changed, report.removed) == (1, 1, 1)
+    assert vault.dump() == vault.rebuild()
 
 
 def test_two_synchronisers_on_one_index_reach_the_same_result(make_vault: MakeVault) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support.files import write_vault
 from support.system_calls import refuse_call
 from vaultbridge.errors import NoteNotFound
 from vaultbridge.vault.file_types import kind_of
@@ -57,6 +58,20 @@ def test_the_kind_follows_the_extension(name: str, kind: str, root: Root, folder
     (folder / name).write_text("")
     assert list_entries(root)[name].kind == kind
     assert kind_of(name.rpartition("/")[2]) == kind
+
+
+def test_files_that_are_as_known_are_left_out_and_the_others_remain_known(root: Root, folder: Path) -> None:
+    write_vault(folder, {"same.md": "a", "changed.md": "b", "Sub/same é.md": "c", "new.md": "d"})
+    known = {
+        entry.path: (entry.size, entry.mtime_ns, entry.ino)
+        for entry in walk(root)
+        if isinstance(entry, FileEntry) and entry.path != "new.md"
+    }
+    known["gone.md"] = (1, 2, 3)
+    write_vault(folder, {"changed.md": "other"})
+    found = [entry.path for entry in walk(root, known=known) if isinstance(entry, FileEntry)]
+    assert sorted(found) == ["changed.md", "new.md"]
+    assert known.keys() == {"changed.md", "gone.md"}
 
 
 def test_names_with_a_leading_dot_are_invisible_and_node_modules_is_not(root: Root, folder: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
 from msgspec import Struct, field
@@ -25,7 +25,7 @@ from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.cloud import is_placeholder
 from vaultbridge.vault.file_types import kind_of
 from vaultbridge.vault.paths import Root, VaultPath
-from vaultbridge.vault.walk import LEFT_OUT, FileEntry, Found, Skipped, Unreadable, walk
+from vaultbridge.vault.walk import LEFT_OUT, FileEntry, Found, KnownStats, Skipped, Unreadable, walk
 
 
 class StoredFile(Struct, frozen=True, array_like=True, gc=False):
@@ -41,10 +41,6 @@ class StoredFile(Struct, frozen=True, array_like=True, gc=False):
     state: int
     hash: str
 
-
-StoredColumns = tuple[int, str, str, int, int, int, int, int, str]
-"""The columns of a `StoredFile` as SQLite returns them. Nothing has changed in nearly all files, so no object
-is made of their rows."""
 
 STORED_COLUMNS: Final = "id, path, kind, size, mtime_ns, ino, trusted, state, hash"
 
@@ -110,43 +106,64 @@ def _make_job(id_: int, entry: FileEntry, known_hash: str = "") -> FileJob:
     return FileJob(id_, entry.path, entry.kind, entry.size, entry.placeholder, known_hash)
 
 
-def read_rows(db: sqlite3.Connection) -> Iterator[StoredColumns]:
-    return db.execute(f"SELECT {STORED_COLUMNS} FROM files")
+_UNCHANGED: Final = f"trusted AND state != {PENDING}"
+"""A file with such a row and an equal stat has not changed."""
 
 
-def read_rows_beneath(db: sqlite3.Connection, path: str) -> Iterator[StoredColumns]:
-    """Reads the row of a file, or the rows of all files in a folder."""
-    return db.execute(
-        f"SELECT {STORED_COLUMNS} FROM files WHERE path = ? OR (path > ? AND path < ?)",
-        (path, path + "/", path + "0"),
-    )
+def read_rows_beneath(db: sqlite3.Connection, path: str) -> list[StoredFile]:
+    """Reads the row of a file, or the rows of all files in a folder, or all rows (`""`)."""
+    if not path:
+        return _read_rows(db, "true")
+    return _read_rows(db, "path = ? OR (path > ? AND path < ?)", path, path + "/", path + "0")
 
 
-def compare(rows: Iterable[StoredColumns], snapshot: DiskSnapshot) -> Difference:
+def _read_rows(db: sqlite3.Connection, condition: str, *values: str) -> list[StoredFile]:
+    rows = db.execute(f"SELECT {STORED_COLUMNS} FROM files WHERE {condition}", values)
+    return [StoredFile(*row) for row in rows]
+
+
+def compare_vault(db: sqlite3.Connection, root: Root) -> tuple[DiskSnapshot, Difference]:
+    """Scans the whole vault and compares it with all rows. The snapshot has no files left.
+
+    The rows are read first: a file that is saved and indexed during the scan is then missing on both sides.
+    The other way round its new row would look like that of a file that is gone."""
+    known: KnownStats = {
+        path: (size, mtime_ns, ino)
+        for path, size, mtime_ns, ino in db.execute(
+            f"SELECT path, size, mtime_ns, ino FROM files WHERE {_UNCHANGED}"
+        )
+    }
+    snapshot = scan_vault(root, known)
+    # The walk leaves those that are gone or have changed.
+    rows = [row for path in known for row in _read_rows(db, "path = ?", path)]
+    return snapshot, compare([*rows, *_read_rows(db, f"NOT ({_UNCHANGED})")], snapshot)
+
+
+def compare(rows: Iterable[StoredFile], snapshot: DiskSnapshot) -> Difference:
     """Compares the stored rows with a scan of the same part of the vault. Consumes `snapshot.entries`."""
     difference = Difference()
     entries = snapshot.entries
-    for values in rows:
-        _, path, _, size, mtime_ns, ino, trusted, state, _ = values
-        entry = entries.pop(path, None)
+    for row in rows:
+        entry = entries.pop(row.path, None)
         if entry is None:
-            if not snapshot.unreadable or not snapshot.may_hold(path):
-                difference.gone.append(StoredFile(*values))
+            if not snapshot.unreadable or not snapshot.may_hold(row.path):
+                difference.gone.append(row)
             continue
-        same_stat = mtime_ns == entry.mtime_ns and size == entry.size and ino == entry.ino
-        if same_stat and trusted and state != PENDING:
+        same_stat = (row.size, row.mtime_ns, row.ino) == (entry.size, entry.mtime_ns, entry.ino)
+        if same_stat and row.trusted and row.state != PENDING:
             continue
         if is_searched(entry.kind):
-            difference.changed.append((StoredFile(*values), entry))
+            difference.changed.append((row, entry))
         elif not same_stat:
-            difference.restamped.append((StoredFile(*values), entry))
+            difference.restamped.append((row, entry))
     difference.added = sorted(entries.values(), key=lambda entry: entry.path)
     return difference
 
 
-def scan_vault(root: Root) -> DiskSnapshot:
+def scan_vault(root: Root, known: KnownStats | None = None) -> DiskSnapshot:
+    """Scans everything but the files that are as `known`: see `walk`."""
     snapshot = DiskSnapshot()
-    snapshot.add(walk(root))
+    snapshot.add(walk(root, known=known))
     return snapshot
 
 

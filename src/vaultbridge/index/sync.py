@@ -104,15 +104,14 @@ class Synchronizer:
         `VaultNotFound` or `EngineFailure` when the vault's folder itself cannot be read; then nothing has
         changed."""
         started = self._clock()
-        seen = compare.scan_vault(self.root)
+        with self.index.reading() as db:
+            status = read_status(db)
+            (left_out,) = db.execute("SELECT value FROM meta WHERE name = 'left_out'").fetchone()
+            seen, difference = compare.compare_vault(db, self.root)
         for place in seen.unreadable:
             if not place.path:
                 self.root.check()
                 raise EngineFailure(f"The vault's folder could not be read: {place.why}.")
-        with self.index.reading() as db:
-            status = read_status(db)
-            (left_out,) = db.execute("SELECT value FROM meta WHERE name = 'left_out'").fetchone()
-            difference = compare.compare(compare.read_rows(db), seen)
         report = self._apply(difference, seen, started, progress, cancel, fresh=status.state != "ready")
         if not report.cancelled:
             if status.state != "ready":
@@ -128,14 +127,14 @@ class Synchronizer:
         difference = compare.Difference()
         unreadable: list[Unreadable] = []
         entries: dict[str, FileEntry] = {}
-        rows: dict[str, compare.StoredColumns] = {}
+        rows: dict[str, compare.StoredFile] = {}
         with self.index.reading() as db:
             for path in dict.fromkeys(changed):
+                # The rows first: see `compare_vault`.
+                rows |= {row.path: row for row in compare.read_rows_beneath(db, path)}
                 seen = compare.scan_path(self.root, path)
                 unreadable += seen.unreadable
                 entries |= seen.entries
-                beneath = compare.read_rows_beneath(db, path) if path else compare.read_rows(db)
-                rows |= {row[1]: row for row in beneath}
         everything = compare.DiskSnapshot(entries, unreadable)
         difference = compare.compare(rows.values(), everything)
         # The leader builds an index that was never built, with these files among the rest.

@@ -12,7 +12,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -72,18 +72,25 @@ each with its text."""
 Found = FileEntry | Unreadable | Skipped
 
 
-def walk(root: Root, folder: VaultPath | None = None) -> Iterator[Found]:
-    """Everything in the vault, or in one folder of it at any depth, in no particular order."""
-    return _Walk(root).run(folder or VaultPath(""))
+KnownStats: TypeAlias = dict[str, tuple[int, int, int]]
+"""Size, time and number of files by path, in the order of `FileEntry`."""
+
+
+def walk(root: Root, folder: VaultPath | None = None, *, known: KnownStats | None = None) -> Iterator[Found]:
+    """Everything in the vault, or in one folder of it at any depth, in no particular order. Files that are as
+    `known` are left out, and removed from `known` instead: usually that is nearly all of them."""
+    return _Walk(root, {} if known is None else known).run(folder or VaultPath(""))
 
 
 class _Walk:
-    """The state of one walk: the folders still to list, and the folders that links have led to."""
+    """The state of one walk: the folders still to list, the folders that links have led to, and the known
+    files that were not found yet."""
 
-    __slots__ = ("linked", "root", "waiting")
+    __slots__ = ("known", "linked", "root", "waiting")
 
-    def __init__(self, root: Root) -> None:
+    def __init__(self, root: Root, known: KnownStats) -> None:
         self.root = root
+        self.known = known
         self.waiting: list[tuple[str, str, int]] = []
         self.linked: list[str] = []
 
@@ -133,7 +140,11 @@ class _Walk:
     def visit(self, item: os.DirEntry[str], path: str, folder: str, depth: int, found: list[Found]) -> None:
         try:
             if item.is_file(follow_symlinks=False):
-                found.append(_make_entry(path, item.stat(follow_symlinks=False), folder, item.name))
+                status = item.stat(follow_symlinks=False)
+                if path in self.known and self.known[path] == (status.st_size, *fit_stat(status)):
+                    del self.known[path]
+                else:
+                    found.append(_make_entry(path, status, folder, item.name))
             elif item.is_dir(follow_symlinks=False):
                 self.enter(path, f"{folder}{os.sep}{item.name}", depth, found)
             elif item.is_symlink():
