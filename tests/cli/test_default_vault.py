@@ -98,6 +98,17 @@ def test_no_vault_anywhere_says_how_to_name_one(machine: Machine) -> None:
     assert machine.run("read", "Plain/", "Where").stdout == "this is Plain\n"
 
 
+def test_a_folder_is_the_vault_if_there_is_no_other(machine: Machine) -> None:
+    machine.add_vault("Plain", known=False, opened=False)
+    append = '{"op": "append", "note": "Where", "content": "more"}'
+    assert machine.run("edit", "Plain", append).returncode == 0
+    assert machine.run("read", "Plain", "Where").stdout == "this is Plain\nmore\n"
+    assert "Where.md" in machine.run("search", "Plain", "this", "more").stdout
+    one = machine.add_vault("One")
+    (one / "Where.md").write_text("Plain words\n", "utf-8")
+    assert "Plain words" in machine.run("search", "Plain", "words").stdout
+
+
 def test_a_vault_alone_is_not_taken_for_a_query_or_a_note(machine: Machine) -> None:
     vault = machine.add_vault("One")
     for command, missing in (("search", "QUERY"), ("read", "PLACE")):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from vaultbridge.cli.terminal import to_one_line
-from vaultbridge.errors import InvalidArgument
+from vaultbridge.errors import InvalidArgument, VaultbridgeError, VaultNotFound
 from vaultbridge.system import expand_home
 
 USAGE = 2
@@ -248,7 +248,8 @@ def names_vault(word: str) -> bool:
 
 def _is_vault_folder(word: str) -> bool:
     """Whether the word is a folder that Obsidian has opened before, or the path of one that is not part of
-    such a vault: in a vault, `tasks Projects/` names a folder of that vault."""
+    such a vault: in a vault, `tasks Projects/` names a folder of that vault. A name without a slash may also
+    be a word to search for, unless there is no other vault to search."""
     from vaultbridge.server.vault_choice import find_vault_around
 
     place = expand_home(word)
@@ -260,7 +261,18 @@ def _is_vault_folder(word: str) -> bool:
         return False
     if around:
         return (place / ".obsidian").is_dir()
-    return "/" in word or os.sep in word
+    return "/" in word or os.sep in word or not _has_default_vault()
+
+
+def _has_default_vault() -> bool:
+    from vaultbridge.server.vault_choice import choose_vault
+
+    try:
+        return bool(choose_vault(os.environ, str(Path.cwd())))
+    except VaultNotFound:
+        return False
+    except VaultbridgeError:
+        return True  # The configuration is wrong: the command itself will say so.
 
 
 def parse_integer(text: str) -> int:
