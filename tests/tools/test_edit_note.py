@@ -10,6 +10,7 @@ from support.edits import EDITS, NOTE, TEMPLATE
 from support.tools import Small
 from vaultbridge.engine.vocabulary import OPERATIONS, list_arguments
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
+from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.tools.edit_note import EDIT_OPS
 from vaultbridge.vault.read import content_hash
 
@@ -24,6 +25,33 @@ def test_every_op_does_what_it_says(
     wanted = NOTE.replace("i", "I") if fields.get("all") else NOTE.replace(old, new, 1)
     assert now == wanted
     assert data == {"path": "A.md", "hash": content_hash(now.encode()), "change": 1}
+
+
+LARGE = NOTE + "x" * NOTE_PARSE_BYTES + "\n"
+
+
+@pytest.mark.parametrize(("op", "fields", "old", "new"), EDITS)
+def test_in_a_note_that_is_too_large_to_be_parsed_only_its_text_is_edited(
+    small: Small, op: str, fields: dict[str, Any], old: str, new: str
+) -> None:
+    """Its properties and headings are unknown: what should go below them would end up above."""
+    harness = small({"A.md": LARGE, "T.md": TEMPLATE})
+    plain = op == "append" and not {"heading", "block"} & fields.keys()
+    if plain or op in ("replace_text", "apply_diff", "write"):
+        harness.data("edit_note", name="A", op=op, **fields)
+        assert harness.read("A.md") != LARGE
+        return
+    error = harness.catch_refusal(EditRefused, "edit_note", name="A", op=op, **fields)
+    assert "The note is larger than 8 MiB" in error.message
+    assert "append, replace_text" in error.hint
+    assert harness.read("A.md") == LARGE
+
+
+def test_a_note_that_is_too_large_to_be_parsed_is_not_merged(small: Small) -> None:
+    harness = small({"A.md": LARGE, "B.md": NOTE})
+    for name, to in (("A", "B"), ("B", "A")):
+        harness.catch_refusal(EditRefused, "edit_note", name=name, op="merge", to=to)
+    assert (harness.read("A.md"), harness.read("B.md")) == (LARGE, NOTE)
 
 
 def test_every_op_has_a_test() -> None:

@@ -78,10 +78,18 @@ class NoteEdit(NamedOperation, frozen=True, kw_only=True):
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
         from vaultbridge.engine.drafting.operate import writable_note
+        from vaultbridge.markdown.sections import require_parsed
 
         path = writable_note(draft, self.note, context)
         file = draft.open(path, expected=self.expected)
+        if self.needs_structure():
+            require_parsed(file.note)
         draft.edit(path, self.changes(file.text, file.note, context.settings.property_types))
+
+    def needs_structure(self) -> bool:
+        """Whether it must know the note's properties, headings, blocks, tags or tasks. Those of a very large
+        note are not known."""
+        return True
 
     def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
         """The edits of `text`, which `note` is parsed from. `types` are the vault's property types by

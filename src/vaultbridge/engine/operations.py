@@ -129,6 +129,9 @@ class Append(_Addition, frozen=True, kw_only=True, tag="append"):
 
     FIRST = False
 
+    def needs_structure(self) -> bool:
+        return bool(self.heading or self.block)
+
 
 class Prepend(_Addition, frozen=True, kw_only=True, tag="prepend"):
     """Add text right after the properties, right after `heading`, or before `block`. With `create`, a heading
@@ -188,6 +191,9 @@ class ReplaceText(NoteEdit, frozen=True, kw_only=True, tag="replace_text"):
 
         return replace_text(text, self.old, self.new, every=self.all)
 
+    def needs_structure(self) -> bool:
+        return False
+
 
 class ApplyDiff(NoteEdit, frozen=True, kw_only=True, tag="apply_diff"):
     """Apply a unified diff of this note."""
@@ -198,6 +204,9 @@ class ApplyDiff(NoteEdit, frozen=True, kw_only=True, tag="apply_diff"):
         from vaultbridge.markdown.edits.unified_diff import apply_diff
 
         return apply_diff(text, self.diff)
+
+    def needs_structure(self) -> bool:
+        return False
 
 
 class SetProperty(NoteEdit, frozen=True, kw_only=True, tag="set_property"):

@@ -88,12 +88,25 @@ def _make_section(
     )
 
 
+def require_parsed(note: Note) -> None:
+    """Raises EditRefused for a note that is too large to be parsed. It looks empty, but what it contains is
+    unknown: a text put before its first heading could end up before its properties."""
+    for problem in note.problems:
+        if problem.code == "too-large":
+            raise EditRefused(
+                problem.message,
+                hint="Its lines can be read, and changed with append, replace_text, apply_diff or write; its "
+                "properties, headings, blocks, tags and tasks cannot.",
+            )
+
+
 def find_section(text: str, note: Note, heading: str | Sequence[str], *, unique: bool = False) -> Section:
     """Find the section that `heading` names: a text, a path `A#B` (B somewhere below A), or a path as a list.
 
     The first match wins, as in the app. With `unique` several matches are refused, because an edit must not
     guess. Raises EditRefused with a list of the note's headings.
     """
+    require_parsed(note)
     sections = outline(note, text)
     found: list[Section] = []
     for wanted in _interpretations(heading):
@@ -119,6 +132,7 @@ def has_section(text: str, note: Note, heading: str) -> bool:
 def find_block(note: Note, block_id: str, *, unique: bool = False) -> Block:
     """Find the block with this id; `^` is optional and case is ignored. Raises EditRefused with a list of the
     note's ids; with `unique`, also if two blocks have the id."""
+    require_parsed(note)
     wanted = block_id.lstrip("#").removeprefix("^").lower()
     found = [block for block in note.blocks if block.id.lower() == wanted]
     if not found:

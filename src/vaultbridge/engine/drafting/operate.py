@@ -44,7 +44,7 @@ from vaultbridge.markdown.edits.tasks import TASKS_LISTED
 from vaultbridge.markdown.edits.text import append
 from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.parse import parse
-from vaultbridge.markdown.sections import heading_key
+from vaultbridge.markdown.sections import heading_key, require_parsed
 from vaultbridge.markdown.text import encode
 from vaultbridge.vault.paths import (
     TEXT_SUFFIXES,
@@ -166,6 +166,7 @@ def insert_template(draft: Draft, operation: InsertTemplate, context: OperationC
         raise InvalidArgument("Give heading or line, not both.", argument="line")
     path = writable_note(draft, operation.note, context)
     file = draft.open(path, expected=operation.expected)
+    require_parsed(file.note)
     text = context.expand(operation.template, file_name(path).removesuffix(".md"))
     merged = merge_template(
         text, operation.template, file.note, path, heading=operation.heading, line=operation.line
@@ -223,6 +224,7 @@ def rename_tag(draft: Draft, operation: RenameTag, context: OperationContext) ->
     if operation.note:
         path = writable_note(draft, operation.note, context)
         file = draft.open(path, expected=operation.expected)
+        require_parsed(file.note)
         draft.edit(path, tag_edit.rename_tag(file.text, file.note, operation.tag, operation.to))
         return
     indexed = draft.translate_paths(context.notes_with_tag(operation.tag))
@@ -269,6 +271,7 @@ def rename_target(
     """Rename a heading or a block id, and rewrite the links to it. `plan` finds the edits of all notes."""
     path = writable_note(draft, operation.note, context)
     file = draft.open(path, expected=operation.expected)
+    require_parsed(file.note)
     references = find_references(draft, context.sources, path)
 
     def read(source: str) -> str:
@@ -428,6 +431,7 @@ def merge_notes(draft: Draft, operation: Merge, context: OperationContext) -> No
         raise InvalidArgument(f"{source} cannot be merged into itself.", argument="to", hint="Name another.")
     draft.open(source, expected=operation.expected)
     for path in (source, target):
+        require_parsed(draft.open(path).note)
         properties = draft.open(path).note.properties
         if properties is not None and not properties.valid:
             raise EditRefused(f"The properties of {path} cannot be read.", hint="Correct them first.")
