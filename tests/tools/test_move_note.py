@@ -18,7 +18,7 @@ from vaultbridge.errors import (
     PermissionDenied,
     StaleWrite,
 )
-from vaultbridge.limits import NOTE_READ_BYTES
+from vaultbridge.limits import NOTE_PARSE_BYTES, NOTE_READ_BYTES
 from vaultbridge.tools.base.tool import ToolContext
 from vaultbridge.tools.standard import standard_catalog
 from vaultbridge.vault.read import content_hash
@@ -293,6 +293,21 @@ def test_a_huge_base_does_not_stop_a_move(small: Small) -> None:
     assert data["notices"] == ["Huge.base: a base in it could not be read and was left as it is."]
     assert harness.read("B.md") == "[[Z]]"
     assert harness.read("Huge.base") == huge
+
+
+@pytest.mark.parametrize("link", ["[[my ä]]", "[x](my%20%C3%A4.md)", "[x](my%20ä.md)", "[[MY Ä|x]]"])
+def test_a_note_too_large_to_be_parsed_is_named_if_it_may_link_to_a_moved_one(
+    small: Small, link: str
+) -> None:
+    """Its links do not follow, and nothing said so."""
+    huge = f"{link}\n" + "x" * NOTE_PARSE_BYTES
+    files = {"my ä.md": "", "C.md": "", "Huge.md": huge, "Deny/Hidden.md": huge}
+    harness = small(files, scope=Scope(deny=("Deny/",)))
+    assert "notices" not in harness.data("move_note", name="C", to="Nothing else has this name")
+    told = "Huge.md: it is too large to be parsed, so links in it were left as they are."
+    assert harness.data("move_note", name="my ä", to="Z")["notices"] == [told]
+    assert harness.data("move_note", name="Huge", to="Sub/Huge")["notices"] == [told]
+    assert harness.read("Sub/Huge.md") == huge
 
 
 def test_a_film_of_any_size_is_moved_and_deleted(small: Small) -> None:

@@ -27,7 +27,7 @@ from vaultbridge.index.missing import MissingTargets, UnresolvedTarget, read_mis
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.store.file_cache import VisibleFiles
 from vaultbridge.index.store.rows import AMBIGUOUS, EMBED, decode_link_kind, decode_links
-from vaultbridge.index.store.schema import NAME_ONLY, split_for_sql
+from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, split_for_sql
 from vaultbridge.index.totals import MISSING
 from vaultbridge.index.visible_totals import (
     hidden_ids,
@@ -36,6 +36,7 @@ from vaultbridge.index.visible_totals import (
     read_marks_of_hidden,
     select_rows,
 )
+from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.links.graph import Neighbours
 from vaultbridge.links.resolve import (
     FileTable,
@@ -483,6 +484,15 @@ def read_stored_links(index: Index, paths: Iterable[str]) -> dict[VaultPath, Sto
 def list_paths_of_kind(index: Index, kind: str) -> list[VaultPath]:
     with index.reading() as db:
         rows = db.execute("SELECT path FROM files WHERE kind = ? ORDER BY path", (kind,))
+        return [VaultPath(path) for (path,) in rows]
+
+
+def list_unparsed(index: Index) -> list[VaultPath]:
+    """Returns the notes and canvases that are too large to be parsed, by path: their links are unknown."""
+    with index.reading() as db:
+        rows = db.execute(
+            "SELECT path FROM files WHERE size > ? AND state = ? ORDER BY path", (NOTE_PARSE_BYTES, INDEXED)
+        )
         return [VaultPath(path) for (path,) in rows]
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 from vaultbridge.bases.parse import extract_base_blocks
 from vaultbridge.engine.drafting.draft import Draft, DraftFile
@@ -63,6 +64,12 @@ class LinkSources:
         from vaultbridge.index.graph import list_paths_of_kind
 
         return self._root.leave_out_links(list_paths_of_kind(self._sync.index, "base"))
+
+    def list_unparsed(self) -> list[VaultPath]:
+        """The notes and canvases that are too large to be parsed: the links in them are unknown."""
+        from vaultbridge.index.graph import list_unparsed
+
+        return self._root.leave_out_links(list_unparsed(self._sync.whole_index()))
 
     def list_notes_with_bases(self) -> list[VaultPath]:
         """The notes that may contain a base as a code block."""
@@ -126,6 +133,32 @@ def rewrite_links(
     for path in (*unreadable, *(path for plan in plans for path in plan.unreadable_bases)):
         if visible(path):
             _note_unreadable(draft, path)
+    for path in draft.translate_paths(sources.list_unparsed()):
+        if visible(path) and (path in moves or _may_link(draft, path, moves)):
+            notice = f"{path}: it is too large to be parsed, so links in it were left as they are."
+            if notice not in draft.notices:
+                draft.notices.append(notice)
+
+
+_BEFORE_TARGETS: Final = ("[[", "/", "(", "<", '"')
+"""What comes before the name of a link's target: in a wikilink, a path, a Markdown link or a canvas."""
+
+
+def _may_link(draft: Draft, path: VaultPath, moved: Iterable[VaultPath]) -> bool:
+    """Whether a file that is not parsed mentions one of the moved ones, as a link would."""
+    try:
+        file = draft.open_listed(path)
+    except EngineFailure:
+        return True  # It is too large even to be read.
+    if file is None:
+        return False
+    text = _fold(file.text)
+    for name in (_fold(note_name(target)) for target in moved):
+        # A Markdown link may have its blanks, or all that is not ASCII, percent-encoded.
+        forms = (name, name.replace(" ", "%20"), quote(name).lower())
+        if any(f"{mark}{form}" in text for mark in _BEFORE_TARGETS for form in forms):
+            return True
+    return False
 
 
 def _note_unreadable(draft: Draft, path: str) -> None:
