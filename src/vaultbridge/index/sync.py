@@ -16,6 +16,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from functools import cache, partial
 from typing import Final
 
 import msgspec
@@ -390,6 +391,8 @@ class _Change:
     ) -> Iterator[int]:
         """Replace the content in the index with what was read; yields the number of files in each chunk."""
         ids = write.FileIds(db, self.known if read_meta(db, "files_version") == self.version else None)
+        # Read once, when the first link is resolved: nobody else adds a file during this transaction.
+        table = cache(partial(self._read_table, db))
         vanished: list[str] = []
         fresh = 0
         for chunk in chunks:
@@ -404,18 +407,18 @@ class _Change:
                     self._count(db, row.kind, -1 if row.state == INDEXED else 0)
                     continue
                 fresh += row.state == PENDING
-                self._write_content(db, row, result, ids, totals)
+                self._write_content(db, row, result, table, ids, totals)
             yield len(chunk)
         add_meta(db, done=fresh)
         if vanished:
             # If the whole vault is gone, this raises and nothing is committed.
             self.root.check()
             self.removed += len(vanished)
-            table = self._read_table(db).copy()
+            without = table().copy()
             for path in vanished:
-                table.remove(path)
+                without.remove(path)
                 self.known.pop(path, None)
-            self._publish_table(db, table, changed=True)
+            self._publish_table(db, without, changed=True)
             self.renamed += vanished
 
     def _write_content(
@@ -423,6 +426,7 @@ class _Change:
         db: sqlite3.Connection,
         row: compare.StoredFile,
         result: FileResult,
+        table: Callable[[], FileTable],
         ids: write.FileIds,
         totals: Totals,
     ) -> None:
@@ -437,7 +441,7 @@ class _Change:
         # Content that could not be read is read again at every comparison.
         unread = result.signature is None and not entry.placeholder and entry.size <= NOTE_PARSE_BYTES
         trusted = self.may_trust(mtime_ns) and not unread
-        target = write.FileWrite(db, row.id, entry, trusted, lambda: self._read_table(db), ids, totals)
+        target = write.FileWrite(db, row.id, entry, trusted, table, ids, totals)
         rows, relinked = result.rows, result.relinked
         if relinked is not None:
             if row.state == INDEXED and row.hash == relinked.known.hash:
