@@ -12,7 +12,6 @@ from support.index import Vault
 from support.scripts import draw_words
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.index.ranking import candidates, forms
-from vaultbridge.index.ranking import rank as rank_module
 from vaultbridge.index.ranking.question import is_plain, read_question
 from vaultbridge.index.ranking.rank import RANKED_NOTES, RankedPage, rank
 from vaultbridge.index.ranking.views import ExtraView
@@ -509,7 +508,6 @@ def test_words_in_very_many_notes_rank_by_names_and_headings(
     """With the limit lowered to what a test can write: names and headings first, then notes with all words,
     and a caller who may see only the last note still finds it."""
     monkeypatch.setattr(candidates, "MANY_NOTES", 4)
-    monkeypatch.setattr(rank_module, "MANY_NOTES", 4)
     monkeypatch.setattr(candidates, "FEW_NOTES", 2)
     files: dict[str, str | bytes] = {f"{number:02}.md": "granite" for number in range(12)}
     files |= {f"{number:02}.md": "granite and quartz" for number in range(12, 24)}
@@ -522,12 +520,39 @@ def test_words_in_very_many_notes_rank_by_names_and_headings(
     assert list_paths(rank(vault.index, "granite", visible=lambda path: path == "23.md")) == ["23.md"]
 
 
+@pytest.mark.parametrize("question", ["granite", "granite quartz", "granite basalt", "quartz basalt shale"])
+def test_words_in_very_many_notes_rank_as_if_hidden_notes_did_not_exist(
+    make_vault: Make, monkeypatch: pytest.MonkeyPatch, question: str
+) -> None:
+    """The limits are lowered to what a test can write. Hidden notes come first in the index, so that they
+    would use up every limit."""
+    monkeypatch.setattr(candidates, "MANY_NOTES", 4)
+    monkeypatch.setattr(candidates, "FEW_NOTES", 2)
+    monkeypatch.setattr(candidates, "ENOUGH_NOTES", 3)
+    hidden = {f"0 hidden/{number:02}.md": "granite quartz basalt\n# Granite\n" for number in range(9)}
+    notes: dict[str, str | bytes] = {f"{number:02}.md": "granite" for number in range(12)}
+    notes |= {f"{number:02}.md": "granite and quartz" for number in range(12, 24)}
+    notes |= {f"{number:02}.md": "basalt" + " quartz" * (number % 2) for number in range(24, 27)}
+    vault = make_vault({**hidden, **notes, "Granite.md": "A stone.", "99.md": "quartz\n# Granite\n"})
+    limited = rank(vault.index, question, limit=50, visible=lambda path: not path.startswith("0 hidden/"))
+    for path in hidden:
+        vault.remove(path)
+    vault.sync_all()
+    alone = rank(vault.index, question, limit=50)
+    assert limited.notes == alone.notes
+    assert (limited.total, limited.with_all_words, limited.more) == (
+        alone.total,
+        alone.with_all_words,
+        alone.more,
+    )
+
+
 def test_notes_are_found_by_a_synonym_that_most_of_them_contain(
     make_vault: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(candidates, "MANY_NOTES", 3)
     vault = make_vault({f"{number}.md": "The image of a house is here." for number in range(5)})
-    assert len(list_paths(rank(vault.index, "a picture of it"))) == 5
+    assert list_paths(rank(vault.index, "a picture of it")) == ["0.md", "1.md", "2.md"]
 
 
 def test_stems_found_at_the_same_time_do_not_disturb_each_other() -> None:

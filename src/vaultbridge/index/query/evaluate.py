@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Set
-from operator import itemgetter
 from typing import Any, Final
 
 import msgspec
@@ -47,6 +46,7 @@ from vaultbridge.index.query.regex import PatternMatcher, compile_pattern, split
 from vaultbridge.index.store.database import NONE_HIDDEN, Index, read_status
 from vaultbridge.index.store.rows import decode_note
 from vaultbridge.index.store.schema import split_for_sql
+from vaultbridge.index.word_table import find_notes
 from vaultbridge.links.resolve import file_name, name_key
 from vaultbridge.markdown.edits.change import split_lines
 from vaultbridge.vault.paths import Visible
@@ -67,7 +67,6 @@ KNOWN_PER_CHECKED: Final = 8
 """In a query for all words with a prefix, how many notes the table goes through in the time that it takes to
 check one note: 8 ms for a word in 10,000 notes."""
 
-_first = itemgetter(0)
 _decode_json = msgspec.json.Decoder().decode
 
 
@@ -220,8 +219,7 @@ class Evaluation:
         return named | {id_ for id_, text in self.texts(pool) if needle.occurs_in(text)}
 
     def _match(self, match: str) -> set[int]:
-        rows = self.db.execute("SELECT rowid FROM words WHERE words MATCH ?", (match,)).fetchall()
-        return self._leave_out_hidden(set(map(_first, rows)))
+        return self._leave_out_hidden(find_notes(self.db, match))
 
     def _leave_out_hidden(self, found: set[int]) -> set[int]:
         return found - self.hidden if self.hidden else found

@@ -17,6 +17,7 @@ from typing import Final
 
 from vaultbridge.index.fold import LAST
 from vaultbridge.index.query.needle import Needle
+from vaultbridge.index.word_table import find_notes
 
 COLUMN_WEIGHTS: Final = {"path": 8, "heads": 3, "body": 1}
 """How much an occurrence counts in each column of the table."""
@@ -67,11 +68,11 @@ def _weigh(
     A word that most notes have counts only in names and headings: in a body it says nothing."""
     if not needle.words:
         return {}, 0
-    held = _match(db, needle.match_words(prefix=False)) & searched
+    held = find_notes(db, needle.match_words(prefix=False)) & searched
     prefix = not held and not _holds(db, needle.words[-1], searched)
     match = needle.match_words(prefix=prefix)
     if prefix:
-        held = _match(db, match) & searched
+        held = find_notes(db, match) & searched
     one_word = len(needle.words) == 1
     if one_word and 2 * len(held) > len(searched):
         columns = ["path", "heads"]
@@ -82,7 +83,7 @@ def _weigh(
     weights: dict[int, float] = {}
     hits = held & found
     for column in columns:
-        for id_ in _match(db, f"{column} : {match}") & hits:
+        for id_ in find_notes(db, f"{column} : {match}") & hits:
             weights[id_] = weights.get(id_, 0.0) + COLUMN_WEIGHTS[column]
     return weights, len(held)
 
@@ -105,7 +106,3 @@ def _count_occurrences(
 def _holds(db: sqlite3.Connection, word: str, searched: Set[int]) -> bool:
     rows = db.execute("SELECT rowid FROM words WHERE words MATCH ?", (f'"{word}"',))
     return any(id_ in searched for (id_,) in rows)
-
-
-def _match(db: sqlite3.Connection, match: str) -> set[int]:
-    return {id_ for (id_,) in db.execute("SELECT rowid FROM words WHERE words MATCH ?", (match,))}

@@ -7,14 +7,14 @@ note with nothing else could not be among the best, it is only looked up in the 
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from heapq import nlargest
 from typing import Final
 
 from msgspec import Struct
 
 from vaultbridge.index.ranking.concepts import Concept
+from vaultbridge.index.word_table import WordTable
 
 COLUMN_WEIGHTS: Final = {"path": 6.0, "heads": 2.0, "body": 1.0}
 """How much a word counts in each column of the table: once in the path as much as several times in the
@@ -52,18 +52,11 @@ class Candidates(Struct):
 
 
 def find_candidates(
-    db: sqlite3.Connection,
-    concepts: list[Concept],
-    *,
-    sizes: Sequence[int],
-    average: float,
-    seen: Set[int] | None = None,
-    most: int = MANY_NOTES,
+    table: WordTable, concepts: list[Concept], *, sizes: Sequence[int], average: float
 ) -> Candidates:
-    """Returns the notes that have any of the concepts, with a preliminary score; only those in `seen`, if it
-    is given. `sizes` are by note, and `average` is that of all notes that count. A question that consists
-    only of common words is answered from the first `most` notes, or from all if `most` is negative. A caller
-    who may see few notes needs all, because the first ones may all be hidden."""
+    """Returns the visible notes that have any of the concepts, with a preliminary score. `sizes` are by note,
+    and `average` is that of all notes that count. A question that consists only of common words is answered
+    from the first MANY_NOTES that the caller may see."""
     scores: dict[int, float] = {}
     by_concept: list[set[int]] = [set() for _ in concepts]
     by_word: dict[str, set[int]] = {}
@@ -81,19 +74,16 @@ def find_candidates(
             if not scores:
                 # There are only common words: notes that have all of them come before any others.
                 every = [concepts[position].match for position in places if concepts[position].match]
-                together = _match(db, " AND ".join(f"({match})" for match in every), most)
-                together = together if seen is None else together & seen
+                together = table.find_first(" AND ".join(f"({match})" for match in every), MANY_NOTES)
                 scores = dict.fromkeys(together, 0.0)
-            weights, by_concept[place] = _weigh_common(db, concept, scores, together, most)
+            weights, by_concept[place] = _weigh_common(table, concept, scores, together)
         elif concept.notes > FEW_NOTES and _has_enough(scores, left):
-            by_concept[place] = _match(db, concept.match)
+            by_concept[place] = table.find(concept.match)
             by_word |= dict.fromkeys((term.word for term in concept.own_terms), by_concept[place])
             weights = dict.fromkeys(by_concept[place] & scores.keys(), 1.0)
         else:
-            weights, by_concept[place] = _weigh_occurrences(db, concept, by_word)
+            weights, by_concept[place] = _weigh_occurrences(table, concept, by_word)
         gain = concept.idf * (SATURATION + 1)
-        if seen is not None:
-            weights = {id_: weights[id_] for id_ in weights.keys() & seen}
         for id_, weight in weights.items():
             scores[id_] = scores.get(id_, 0.0) + gain * weight / (weight + base + slope * sizes[id_])
         left -= gain
@@ -101,17 +91,17 @@ def find_candidates(
 
 
 def _weigh_common(
-    db: sqlite3.Connection, concept: Concept, scores: dict[int, float], together: set[int], most: int
+    table: WordTable, concept: Concept, scores: dict[int, float], together: set[int]
 ) -> tuple[dict[int, float], set[int]]:
     """Weighs a concept that a great many notes contain, by its presence in notes that were found already and
     in names and headings. While there are few such notes, some others are added. `together` are the notes
     that have all concepts."""
-    heads = _match(db, f"{{path heads}} : ({concept.match})", most)
-    if most < 0 or len(scores) + len(heads) < ENOUGH_NOTES:
-        held = heads | together | _match(db, concept.match, most)
+    heads = table.find_first(f"{{path heads}} : ({concept.match})", MANY_NOTES)
+    if len(scores) + len(heads) < ENOUGH_NOTES:
+        held = heads | together | table.find_first(concept.match, MANY_NOTES)
         weights = dict.fromkeys(held, 1.0)
     else:
-        held = _match(db, concept.match)
+        held = table.find(concept.match)
         weights = dict.fromkeys(held & scores.keys(), 1.0)
     weights |= dict.fromkeys(heads, 1.0 + COLUMN_WEIGHTS["heads"])
     return weights, held
@@ -124,29 +114,21 @@ def _has_enough(scores: dict[int, float], left: float) -> bool:
     return nlargest(ENOUGH_NOTES, scores.values())[-1] > left * LIKELY_SHARE
 
 
-def _match(db: sqlite3.Connection, match: str, most: int = -1) -> set[int]:
-    """Returns the first `most` notes that match, or all if it is negative."""
-    if not match:
-        return set()
-    rows = db.execute("SELECT rowid FROM words WHERE words MATCH ? LIMIT ?", (match, most)).fetchall()
-    return {id_ for (id_,) in rows}
-
-
 def _weigh_occurrences(
-    db: sqlite3.Connection, concept: Concept, by_word: dict[str, set[int]]
+    table: WordTable, concept: Concept, by_word: dict[str, set[int]]
 ) -> tuple[dict[int, float], set[int]]:
     """Returns how often each note has the concept, weighted by column and term, and the notes that have it
     other than by a synonym. Adds the notes of each word to `by_word`."""
     weights: dict[int, float] = {}
     if concept.unit.is_gram:
-        held = by_word[concept.unit.written] = _match(db, concept.match)
+        held = by_word[concept.unit.written] = table.find(concept.match)
         weights = dict.fromkeys(held, 1.0)
-        for (id_,) in db.execute("SELECT rowid FROM words WHERE words MATCH ?", (f"path : {concept.match}",)):
+        for id_ in table.find(f"path : {concept.match}"):
             weights[id_] += COLUMN_WEIGHTS["path"]
         return weights, held
     held = set()
     for term in concept.terms:
-        rows = db.execute(
+        rows = table.db.execute(
             "SELECT doc, col, count(*) FROM occurrences WHERE term = ? GROUP BY doc, col", (term.word,)
         ).fetchall()
         for id_, column, times in rows:
@@ -154,4 +136,6 @@ def _weigh_occurrences(
         by_word[term.word] = {id_ for id_, _, _ in rows}
         if not term.synonym:
             held |= by_word[term.word]
+    for id_ in weights.keys() & table.hidden:
+        del weights[id_]
     return weights, held

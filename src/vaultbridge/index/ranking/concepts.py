@@ -30,7 +30,8 @@ from vaultbridge.index.ranking.forms import (
 from vaultbridge.index.ranking.question import UNITS, Question, Unit, split_grams
 from vaultbridge.index.ranking.synonyms import find_irregular_forms, find_synonyms, respell
 from vaultbridge.index.ranking.translations import translate, translate_unspaced
-from vaultbridge.index.store.database import EXPANSION, Index, read_meta
+from vaultbridge.index.store.database import EXPANSION, NONE_HIDDEN, Index, read_meta
+from vaultbridge.index.word_table import WordTable
 
 FORM_WEIGHT: Final = 0.6
 """How much another form of a word counts, relative to the word itself."""
@@ -109,15 +110,15 @@ class Concept(Struct, frozen=True):
 
 
 class Vocabulary:
-    """The words of the notes that a caller may see: all notes, or those in `seen`. A word that only hidden
-    notes have must be replaced like one that no note has, and is as rare as in the others, or a caller could
-    find out what they contain."""
+    """The words of the notes that a caller may see: all notes, or those not in `hidden`. A word that only
+    hidden notes have must be replaced like one that no note has, and is as rare as in the others, or a caller
+    could find out what they contain."""
 
-    def __init__(self, index: Index, db: sqlite3.Connection, seen: Set[int] | None = None) -> None:
+    def __init__(self, index: Index, db: sqlite3.Connection, hidden: Set[int] | None = None) -> None:
         self.index = index
         self.db = db
-        self.seen = seen
-        self._notes: dict[str, int] = {}
+        self.limited = hidden is not None
+        self.table = WordTable(db, hidden or NONE_HIDDEN)
         generation = read_meta(db, "generation")
         if index.forms is None or index.forms[0] != generation:
             index.forms = (generation, {})
@@ -126,35 +127,20 @@ class Vocabulary:
     @property
     def expansion(self) -> int:
         """The most words of the dictionary, which has those of hidden notes too, that are looked through."""
-        return EXPANSION if self.seen is None else ALL_EXPANSION
+        return ALL_EXPANSION if self.limited else EXPANSION
 
     def holds(self, word: str) -> bool:
-        if self.seen is None or word in self._notes:
-            return self.count_word(word) > 0
-        rows = self.db.execute("SELECT rowid FROM words WHERE words MATCH ?", (f'"{word}"',))
-        return any(id_ in self.seen for (id_,) in rows)
+        return self.table.holds(f'"{word}"')
 
     def count_word(self, word: str) -> int:
         """Returns how many notes have a word."""
-        notes = self._notes.get(word)
-        if notes is None:
-            notes = count_notes(self.db, word) if self.seen is None else self.count(f'"{word}"')
-            self._notes[word] = notes
-        return notes
-
-    def count(self, match: str) -> int:
-        """Returns how many notes match."""
-        if self.seen is not None:
-            rows = self.db.execute("SELECT rowid FROM words WHERE words MATCH ?", (match,))
-            return sum(id_ in self.seen for (id_,) in rows)
-        (notes,) = self.db.execute("SELECT count(*) FROM words WHERE words MATCH ?", (match,)).fetchone()
-        return int(notes)
+        return self.table.count(f'"{word}"')
 
     def find_forms(self, word: str, written: str, language: str) -> list[str]:
         """Returns at most FORMS other words with the same stem, from the notes that the caller may see.
         `written` is the word with its accents."""
         # Words of hidden notes must not use up the limit.
-        compared = COMPARED_WORDS if self.seen is None else ALL_COMPARED_WORDS
+        compared = ALL_COMPARED_WORDS if self.limited else COMPARED_WORDS
         key = (language, word, written, compared)
         forms = self._forms.get(key)
         if forms is None:
@@ -224,7 +210,7 @@ def _translate_unspaced(
         terms = _find_forms_of_all(vocabulary, others, question.usual)
         if terms:
             concept = Concept(Unit(word, (word,)), tuple(terms), 0, 0.0)
-            notes = vocabulary.count(concept.match)
+            notes = vocabulary.table.count(concept.match)
             found.append(replace(concept, notes=notes, idf=compute_idf(notes, count)))
     return found
 
@@ -260,7 +246,7 @@ def _make_concept(vocabulary: Vocabulary, unit: Unit, question: Question, count:
     if not unit.looked_up:
         return Concept(unit, (WeightedTerm(unit.written, 1.0),), 0, 0.0)
     if unit.is_gram:
-        notes = vocabulary.count(unit.match)
+        notes = vocabulary.table.count(unit.match)
         whole = (WeightedTerm(unit.written, 1.0),) if notes else ()
         return Concept(unit, whole, notes, compute_idf(notes, count) * GRAM_WEIGHT)
     word = unit.words[0]
@@ -283,7 +269,7 @@ def _make_concept(vocabulary: Vocabulary, unit: Unit, question: Question, count:
     if len(held) == 1:
         notes = vocabulary.count_word(held[0].word)
     elif held:
-        notes = vocabulary.count(concept.match)
+        notes = vocabulary.table.count(concept.match)
     else:
         notes = sum(vocabulary.count_word(term.word) for term in synonyms)
     idf = compute_idf(notes, count) * (LIGHT_WEIGHT if unit.light else 1.0)

@@ -19,7 +19,7 @@ from msgspec import Struct
 from vaultbridge.index.fold import WORD, FoldedText, fold_text, separate_words, stands_apart
 from vaultbridge.index.listing import check_bound
 from vaultbridge.index.query.hits import HitMatch, shorten_line
-from vaultbridge.index.ranking.candidates import MANY_NOTES, find_candidates
+from vaultbridge.index.ranking.candidates import find_candidates
 from vaultbridge.index.ranking.concepts import (
     Concept,
     Vocabulary,
@@ -163,25 +163,22 @@ class _Ranking:
         self.paths = index.paths(db)
         searchable = index.searchable(db)
         seen: set[int] | None = None
-        hidden: Set[int] = NONE_HIDDEN
+        hidden: set[int] | None = None
         if visible is not None:
             # Hidden notes count nowhere: not in how rare a word is, nor in how long a note usually is.
             files = index.visible_files(db, visible)
             seen, hidden = files.searchable, files.hidden
-        sizes, average = index.sizes(db, hidden)
+        sizes, average = index.sizes(db, hidden or NONE_HIDDEN)
         self.searchable = searchable if seen is None else seen
         count = max(1, len(self.searchable))
         usual = find_language(index, db, seen)
         question = read_question(self.text, usual)
-        vocabulary = Vocabulary(index, db, seen)
+        vocabulary = Vocabulary(index, db, hidden)
         short, self.left_out = shorten_question(vocabulary, question)
         self.shortened = short is not question
         self.names = list_names(question)
         self.concepts = choose_concepts(vocabulary, short, count)
-        most = MANY_NOTES if seen is None else -1
-        self.candidates = find_candidates(
-            db, self.concepts, sizes=sizes, average=average, seen=seen, most=most
-        )
+        self.candidates = find_candidates(vocabulary.table, self.concepts, sizes=sizes, average=average)
         self.more = False
         self.exists = exists
         self.extra_views = extra_views
