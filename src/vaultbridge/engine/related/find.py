@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
+from heapq import nsmallest
 from math import log
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +20,7 @@ from msgspec import Struct
 from vaultbridge.engine.related.edits import EditableNote, link_at_end, link_mention
 from vaultbridge.engine.related.mentions import UnlinkedMention, find_mentions
 from vaultbridge.engine.related.shared import (
+    COMMON_NOTES,
     SharedNeighbours,
     SharedWords,
     find_by_neighbours,
@@ -27,7 +29,9 @@ from vaultbridge.engine.related.shared import (
 )
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.index.fold import split_words
+from vaultbridge.index.store.database import NONE_HIDDEN
 from vaultbridge.index.store.rows import decode_note
+from vaultbridge.index.word_table import find_notes
 from vaultbridge.links.graph import Neighbours
 from vaultbridge.links.resolve import FileTable, name_key
 from vaultbridge.links.syntax import note_name
@@ -139,15 +143,15 @@ class RelatedSearch:
         self.shown = engine.queries.view_filter()
         self.table: FileTable = engine.queries.visible_table()
         self.paths = index.paths(db)
-        self.visible: Collection[int] | None = None
-        self._hidden = 0
+        self.hidden: Set[int] = NONE_HIDDEN
         searchable = index.searchable(db)
         if self.shown is not None:
             files = index.visible_files(db, self.shown)
-            self.visible, searchable, self._hidden = files.paths, files.searchable, len(files.hidden)
+            searchable, self.hidden = files.searchable, files.hidden
         self.count = len(searchable)
         self.around: Neighbours = engine.queries.neighbours(db)
-        self._aliases = self._load_aliases()
+        self._sizes = index.sizes(db)[0]
+        self._alias_keys = self._load_alias_keys()
         self._shared: tuple[Subject, dict[int, SharedWords]] | None = None
 
     @classmethod
@@ -162,12 +166,18 @@ class RelatedSearch:
         row = self.db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
         return 0 if row is None else int(row[0])
 
-    def _load_aliases(self) -> dict[str, tuple[str, ...]]:
-        found: dict[str, tuple[str, ...]] = {}
-        for key, id_ in self.db.execute("SELECT key, file FROM aliases"):
-            if self.visible is None or id_ in self.visible:
-                found[key] = (*found.get(key, ()), self.paths[id_])
-        return found
+    def _load_alias_keys(self) -> set[str]:
+        """The keys of all aliases, hidden ones too, as one text: few of the words in a note are aliases. No
+        line of a note can mention an alias of several lines, so that it does not matter that such a key is
+        split here."""
+        (joined,) = self.db.execute("SELECT group_concat(key, char(10)) FROM aliases").fetchone()
+        return set((joined or "").split("\n"))
+
+    def _find_aliased(self, key: str) -> list[str]:
+        if key not in self._alias_keys:
+            return []
+        rows = self.db.execute("SELECT file FROM aliases WHERE key = ? ORDER BY file", (key,))
+        return [self.paths[id_] for (id_,) in rows if id_ not in self.hidden]
 
     def sees(self, path: str) -> bool:
         return self.shown is None or self.shown(path)
@@ -175,7 +185,7 @@ class RelatedSearch:
     def lookup(self, key: str) -> Sequence[str]:
         """The notes that have a name or alias with this key."""
         named = self.table.paths_named(f"{key}.md")
-        aliased = self._aliases.get(key, ())
+        aliased = self._find_aliased(key)
         if not named and not aliased:
             return ()
         if len(key) < 2 or key.isdigit():
@@ -194,7 +204,7 @@ class RelatedSearch:
             self._add_mentioned(subject, found, linked)
             self._add_meaning(subject, found, linked)
         scored = ((path, evidence) for path, evidence in found.items() if evidence.score > 0)
-        return sorted(scored, key=lambda row: (-row[1].score, row[0]))[:CANDIDATES]
+        return nsmallest(CANDIDATES, scored, key=lambda row: (-row[1].score, row[0]))
 
     def _add(self, found: dict[str, Evidence], path: str) -> Evidence:
         return found.setdefault(path, Evidence(mentions=[], mentioned=[]))
@@ -224,8 +234,7 @@ class RelatedSearch:
                 subject.title,
                 own=self.find_id(subject.path),
                 count=self.count,
-                visible=self.visible,
-                hidden=self._hidden,
+                hidden=self.hidden,
             )
             self._shared = (subject, found)
         return self._shared[1]
@@ -238,8 +247,7 @@ class RelatedSearch:
 
     def _weigh_words(self, id_: int, words: SharedWords) -> float:
         """A long note shares words by chance."""
-        size = self.index.sizes(self.db)[0][id_]
-        return words.score / (1 + log(1 + size / 4000) / 4)
+        return words.score / (1 + log(1 + self._sizes[id_] / 4000) / 4)
 
     def _add_neighbours(self, subject: Subject, found: dict[str, Evidence], linked: set[str]) -> None:
         shared: dict[str, SharedNeighbours] = find_by_neighbours(subject.path, self._notes_around)
@@ -270,8 +278,7 @@ class RelatedSearch:
 
     def _find_notes_with(self, phrase: str, found: dict[str, Evidence], linked: set[str]) -> list[str]:
         """The notes that contain a phrase, those with the most evidence first."""
-        rows = self.db.execute("SELECT rowid FROM words WHERE words MATCH ?", (phrase,))
-        paths = [self.paths.get(id_, "") for (id_,) in rows if self.visible is None or id_ in self.visible]
+        paths = [self.paths.get(id_, "") for id_ in find_notes(self.db, phrase) - self.hidden]
         notes = [path for path in paths if path.lower().endswith(".md") and path not in linked]
         notes.sort(key=lambda path: (-found[path].score if path in found else 0.0, path))
         return notes[:MENTIONING]
@@ -298,7 +305,7 @@ class RelatedSearch:
         words = split_words(name)
         if not words:
             return 0.2
-        notes = len(find_notes_with(self.db, " ".join(words), visible=self.visible))
+        notes = min(COMMON_NOTES + 1, len(find_notes_with(self.db, " ".join(words), hidden=self.hidden)))
         rarity = log((self.count + 1) / max(1, notes)) / log(self.count + 1) if self.count else 1.0
         return max(0.05, min(1.0, 0.25 + 0.75 * rarity))
 

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterator
-from itertools import islice
-from math import log
+from collections.abc import Iterator, Set
+from heapq import heappush, heappushpop
+from math import expm1, log
 from typing import Final
 
 from msgspec import Struct
 
 from vaultbridge.index.fold import WORD, separate_words, stands_apart
 from vaultbridge.index.ranking.function_words import GRAMS, WORDS, choose_language
+from vaultbridge.index.store.database import NONE_HIDDEN
+from vaultbridge.index.word_table import ALL, find_notes
 from vaultbridge.links.graph import Neighbours
 
 TEXT_CHARS: Final = 40_000
@@ -29,6 +31,10 @@ WORDS_USED: Final = 24
 
 COMMON_NOTES: Final = 2000
 """A word that more notes contain says nothing, however large the vault."""
+
+FIRST_NOTES: Final = 250
+"""Words in no more notes than this are weighed first. If there are enough of them, the others, whose notes
+take longer to read, cannot tell more."""
 
 COMMON_SHARE: Final = 0.25
 """Nor does a word that this share of the notes contains, unless the vault is small."""
@@ -52,13 +58,11 @@ def find_by_words(
     *,
     own: int,
     count: int,
-    visible: Collection[int] | None,
-    hidden: int = 0,
+    hidden: Set[int],
 ) -> dict[int, SharedWords]:
     """Return the notes that share rare words with a text, by id. `own` is the text's own note, `count` the
-    number of visible notes, `visible` their ids (None: all), `hidden` the number of all other files. 0 as
-    `own`: the text is not a note."""
-    chosen = _choose(db, text, title, own=own, count=count, visible=visible, hidden=hidden)
+    number of visible notes, `hidden` the ids of all other files. 0 as `own`: the text is not a note."""
+    chosen = _choose(db, text, title, own=own, count=count, hidden=hidden)
     whole = sum(weight for _, weight, _ in chosen) or 1.0
     parts: dict[int, list[tuple[float, str]]] = {}
     for word, weight, ids in chosen:
@@ -80,41 +84,63 @@ def _choose(
     *,
     own: int,
     count: int,
-    visible: Collection[int] | None,
-    hidden: int,
-) -> list[tuple[str, float, list[int]]]:
+    hidden: Set[int],
+) -> list[tuple[str, float, set[int]]]:
     """The most telling words of the text, each with its weight and the other notes that contain it."""
     times = Counter(_split(text[:TEXT_CHARS]))
     for word in _split(title):
         times[word] += 2
     function = WORDS[choose_language(list(times), "")]
     common = max(FEW_NOTES, min(COMMON_NOTES, int(count * COMMON_SHARE)))
-    weighed: list[tuple[float, str, list[int] | None]] = []
-    for word, often in times.most_common(WORDS_COUNTED):
-        if len(word) < 2 or word.isdigit() or word in function or word.replace(" ", "") in GRAMS:
-            continue
-        ids: list[int] | None = None
-        if visible is not None and " " not in word and _count_notes(db, word) > common + 1 + hidden:
-            continue
-        # A phrase of characters has no separate count, and that of a word includes hidden notes.
-        if visible is not None or " " in word:
-            ids = find_notes_with(db, word, own=own, visible=visible, most=common)
-            notes = len(ids) + bool(own)
-        else:
-            notes = _count_notes(db, word)
-        # At least one other note must contain it.
-        if 1 + bool(own) <= notes <= common:
-            weighed.append(((1 + log(often)) * log(1 + count / notes), word, ids))
-    weighed.sort(key=lambda entry: (-entry[0], entry[1]))
-    return [
-        (word.replace(" ", ""), weight, find_notes_with(db, word, own=own) if ids is None else ids)
-        for weight, word, ids in weighed[:WORDS_USED]
+    undecided = [
+        (word, 1 + log(often))
+        for word, often in times.most_common(WORDS_COUNTED)
+        if len(word) >= 2
+        and not word.isdigit()
+        and word not in function
+        and word.replace(" ", "") not in GRAMS
     ]
+    telling = _TellingWords(count)
+    asked = 0
+    for step in (FIRST_NOTES, common):
+        left: list[tuple[str, float]] = []
+        for word, frequency in undecided:
+            most = min(step, common, telling.find_limit(frequency))
+            if most <= asked:
+                # It is in more notes than that, and other words tell more.
+                continue
+            ids = find_notes_with(db, word, own=own, hidden=hidden, most=most)
+            notes = len(ids) + bool(own)
+            if notes > most:
+                left.append((word, frequency))
+            elif ids:
+                telling.add(word, frequency * log(1 + count / notes), ids)
+        undecided, asked = left, step
+    return telling.list_best()
 
 
-def _count_notes(db: sqlite3.Connection, word: str) -> int:
-    row = db.execute("SELECT doc FROM vocabulary WHERE term = ?", (word,)).fetchone()
-    return 0 if row is None else int(row[0])
+class _TellingWords:
+    """The words of a text that were weighed so far. `count` is the number of visible notes."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._weighed: list[tuple[float, str, set[int]]] = []
+        self._highest: list[float] = []
+
+    def add(self, word: str, weight: float, ids: set[int]) -> None:
+        self._weighed.append((weight, word, ids))
+        (heappush if len(self._highest) < WORDS_USED else heappushpop)(self._highest, weight)
+
+    def find_limit(self, frequency: float) -> int:
+        """The most notes that may contain a word for it to be among the best. It is the inverse of the
+        weight, and one more, because it is rounded."""
+        if len(self._highest) < WORDS_USED or not self._count:
+            return COMMON_NOTES
+        return min(COMMON_NOTES, int(self._count / expm1(self._highest[0] / frequency)) + 1)
+
+    def list_best(self) -> list[tuple[str, float, set[int]]]:
+        self._weighed.sort(key=lambda entry: (-entry[0], entry[1]))
+        return [(word.replace(" ", ""), weight, ids) for weight, word, ids in self._weighed[:WORDS_USED]]
 
 
 def find_notes_with(
@@ -122,13 +148,20 @@ def find_notes_with(
     phrase: str,
     *,
     own: int = 0,
-    visible: Collection[int] | None = None,
+    hidden: Set[int] = NONE_HIDDEN,
     most: int = COMMON_NOTES,
-) -> list[int]:
+) -> set[int]:
     """Return the visible notes that contain a phrase, except `own`: all, or more than `most`."""
-    rows = db.execute("SELECT rowid FROM words WHERE words MATCH ?", (f'"{phrase}"',))
-    found = (id_ for (id_,) in rows if id_ != own and (visible is None or id_ in visible))
-    return list(islice(found, most + 1))
+    found: set[int] = set()
+    # Usually few notes are hidden, so that twice as many are enough.
+    for limit in ((most + 1) * (2 if hidden else 1) + bool(own), ALL):
+        found = find_notes(db, f'"{phrase}"', limit)
+        complete = len(found) < limit
+        found.discard(own)
+        found -= hidden
+        if complete or len(found) > most:
+            break
+    return found
 
 
 def _split(text: str) -> Iterator[str]:
