@@ -17,7 +17,7 @@ from msgspec import Struct
 from vaultbridge.index.fold import WORD, separate_words, stands_apart
 from vaultbridge.index.ranking.function_words import GRAMS, WORDS, choose_language
 from vaultbridge.index.store.database import NONE_HIDDEN
-from vaultbridge.index.word_table import ALL, find_notes
+from vaultbridge.index.word_table import find_notes
 from vaultbridge.links.graph import Neighbours
 
 TEXT_CHARS: Final = 40_000
@@ -152,16 +152,19 @@ def find_notes_with(
     most: int = COMMON_NOTES,
 ) -> set[int]:
     """Return the visible notes that contain a phrase, except `own`: all, or more than `most`."""
-    found: set[int] = set()
-    # Usually few notes are hidden, so that twice as many are enough.
-    for limit in ((most + 1) * (2 if hidden else 1) + bool(own), ALL):
+    limit = most + 1 + bool(own)
+    if hidden:
+        # Usually few notes are hidden; if it is most of them, more are read each time.
+        limit += limit // 4
+    while True:
         found = find_notes(db, f'"{phrase}"', limit)
         complete = len(found) < limit
         found.discard(own)
-        found -= hidden
+        # Not `-=`, which would go through all hidden notes.
+        found = found - hidden if hidden else found
         if complete or len(found) > most:
-            break
-    return found
+            return found
+        limit *= 4
 
 
 def _split(text: str) -> Iterator[str]:
