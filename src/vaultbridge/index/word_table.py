@@ -45,8 +45,8 @@ def _join_ids(db: sqlite3.Connection, match: str, most: int) -> str:
 class WordTable:
     """The word table as one caller sees it, within one reading transaction: without the notes in `hidden`.
 
-    Meant for one question, which needs the notes of a word more than once. They are remembered for as long;
-    a question has a limited number of words (`ranking.question.UNITS`)."""
+    Meant for one question, which needs the notes of a word more than once. What `find` returns is remembered
+    for as long; it is called for a limited number of words (`ranking.question.UNITS`)."""
 
     def __init__(self, db: sqlite3.Connection, hidden: Set[int] = NONE_HIDDEN) -> None:
         self.db = db
@@ -70,8 +70,12 @@ class WordTable:
         return set(islice(filterfalse(self.hidden.__contains__, ids), most))
 
     def count(self, match: str) -> int:
-        """Returns how many visible notes match. Who counts them usually needs them too."""
-        return len(self.find(match))
+        """Returns how many visible notes match, and remembers nothing. Who needs the notes too should count
+        what `find` returns."""
+        if self.hidden:
+            return len(find_notes(self.db, match) - self.hidden)
+        (notes,) = self.db.execute("SELECT count(*) FROM words WHERE words MATCH ?", (match,)).fetchone()
+        return int(notes)
 
     def holds(self, match: str) -> bool:
         """Whether any visible note matches. For most words the first one is visible."""

@@ -17,7 +17,7 @@ from typing import Final
 
 from vaultbridge.index.fold import LAST
 from vaultbridge.index.query.needle import Needle
-from vaultbridge.index.word_table import find_notes
+from vaultbridge.index.word_table import WordTable, find_notes
 
 COLUMN_WEIGHTS: Final = {"path": 8, "heads": 3, "body": 1}
 """How much an occurrence counts in each column of the table."""
@@ -34,24 +34,30 @@ headings and body matters: counting takes 1.5 ms for each 1,000 notes."""
 
 
 def score_hits(
-    db: sqlite3.Connection,
+    table: WordTable,
     needles: Sequence[Needle],
     found: Set[int],
     *,
-    searched: Set[int],
+    searched: int,
     sizes: Sequence[int],
     average: float,
 ) -> dict[int, float]:
-    """Returns a score for each hit in `found` that has one; higher is better. `searched` are all notes that
-    count, `sizes` is by note, and `average` is the size of a note in `searched`."""
+    """Returns a score for each hit in `found` that has one; higher is better. `searched` is how many notes
+    count, `sizes` is by note, and `average` is the size of a note that counts."""
     scores: dict[int, float] = {}
     base = SATURATION * (1 - LENGTH_SHARE)
     slope = SATURATION * LENGTH_SHARE / average
     for needle in needles:
-        weights, notes = _weigh(db, needle, found, searched)
-        gain = compute_idf(notes, len(searched)) * (SATURATION + 1)
-        for id_, weight in weights.items():
-            scores[id_] = scores.get(id_, 0.0) + gain * weight / (weight + base + slope * sizes[id_])
+        weights, notes = _weigh(table, needle, found, searched)
+        gain = compute_idf(notes, searched) * (SATURATION + 1)
+        gained = {
+            id_: gain * weight / (weight + base + slope * sizes[id_]) for id_, weight in weights.items()
+        }
+        if scores:
+            for id_, score in gained.items():
+                scores[id_] = scores.get(id_, 0.0) + score
+        else:
+            scores = gained
     return scores
 
 
@@ -60,32 +66,29 @@ def compute_idf(notes: int, count: int) -> float:
     return log(1 + (max(count, notes) - notes + 0.5) / (notes + 0.5))
 
 
-def _weigh(
-    db: sqlite3.Connection, needle: Needle, found: Set[int], searched: Set[int]
-) -> tuple[dict[int, float], int]:
+def _weigh(table: WordTable, needle: Needle, found: Set[int], searched: int) -> tuple[dict[int, float], int]:
     """Returns how much of a needle each hit has, and how many notes have any of it.
 
     A word that most notes have counts only in names and headings: in a body it says nothing."""
     if not needle.words:
         return {}, 0
-    held = find_notes(db, needle.match_words(prefix=False)) & searched
-    prefix = not held and not _holds(db, needle.words[-1], searched)
+    notes = table.count(needle.match_words(prefix=False))
+    prefix = not notes and not table.holds(f'"{needle.words[-1]}"')
     match = needle.match_words(prefix=prefix)
     if prefix:
-        held = find_notes(db, match) & searched
+        notes = table.count(match)
     one_word = len(needle.words) == 1
-    if one_word and 2 * len(held) > len(searched):
-        columns = ["path", "heads"]
-    elif one_word and len(held) <= COUNTED_NOTES:
-        return _count_occurrences(db, needle.words[0], held & found, prefix=prefix), len(held)
-    else:
-        columns = [*COLUMN_WEIGHTS]
+    if one_word and notes <= COUNTED_NOTES and 2 * notes <= searched:
+        return _count_occurrences(table.db, needle.words[0], found, prefix=prefix), notes
     weights: dict[int, float] = {}
-    hits = held & found
-    for column in columns:
-        for id_ in find_notes(db, f"{column} : {match}") & hits:
+    if not one_word or 2 * notes <= searched:
+        # Most hits have the word only there.
+        body = find_notes(table.db, f"body : {match}") & found
+        weights = dict.fromkeys(body, float(COLUMN_WEIGHTS["body"]))
+    for column in ("path", "heads"):
+        for id_ in find_notes(table.db, f"{column} : {match}") & found:
             weights[id_] = weights.get(id_, 0.0) + COLUMN_WEIGHTS[column]
-    return weights, len(held)
+    return weights, notes
 
 
 def _count_occurrences(
@@ -101,8 +104,3 @@ def _count_occurrences(
         if id_ in hits:
             weights[id_] = weights.get(id_, 0.0) + COLUMN_WEIGHTS[column] * times
     return weights
-
-
-def _holds(db: sqlite3.Connection, word: str, searched: Set[int]) -> bool:
-    rows = db.execute("SELECT rowid FROM words WHERE words MATCH ?", (f'"{word}"',))
-    return any(id_ in searched for (id_,) in rows)

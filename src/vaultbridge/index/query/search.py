@@ -21,6 +21,7 @@ from vaultbridge.index.query.regex import PatternMatcher
 from vaultbridge.index.query.relevance import score_hits
 from vaultbridge.index.store.database import Index, read_status
 from vaultbridge.index.store.schema import split_for_sql
+from vaultbridge.index.word_table import WordTable
 from vaultbridge.vault.paths import VaultPath, Visible
 
 Sort = Literal["relevance", "modified", "name", "path"]
@@ -133,9 +134,10 @@ def _compute_scores(
     needles = terms.words()
     if not needles:
         return {}
-    searched = evaluation.searchable(None)
+    searched = len(evaluation.searchable(None))
     sizes, average = index.sizes(db, evaluation.hidden)
-    scores = score_hits(db, needles, found, searched=searched, sizes=sizes, average=average)
+    table = WordTable(db, evaluation.hidden)
+    scores = score_hits(table, needles, found, searched=searched, sizes=sizes, average=average)
     for key in make_name_keys(terms):
         for (id_,) in db.execute("SELECT id FROM files WHERE key IN (?, ?)", (key, key + ".md")):
             if id_ in found:

@@ -134,7 +134,11 @@ class Vocabulary:
 
     def count_word(self, word: str) -> int:
         """Returns how many notes have a word."""
-        return self.table.count(f'"{word}"')
+        return self.table.count(f'"{word}"') if self.limited else count_notes(self.db, word)
+
+    def count(self, match: str) -> int:
+        """Returns how many notes match. They are remembered, because `candidates` needs most of them."""
+        return len(self.table.find(match))
 
     def find_forms(self, word: str, written: str, language: str) -> list[str]:
         """Returns at most FORMS other words with the same stem, from the notes that the caller may see.
@@ -157,8 +161,9 @@ def shorten_question(vocabulary: Vocabulary, question: Question) -> tuple[Questi
     content = [unit for unit in question.units if not unit.function]
     if len(content) <= UNITS:
         return question, 0
-    held = [unit for unit in content if not unit.is_gram and vocabulary.holds(unit.words[0])]
-    held.sort(key=lambda unit: vocabulary.count_word(unit.words[0]))
+    notes = {unit.words: vocabulary.count_word(unit.words[0]) for unit in content if not unit.is_gram}
+    held = [unit for unit in content if not unit.is_gram and notes[unit.words]]
+    held.sort(key=lambda unit: notes[unit.words])
     grams = [unit for unit in content if unit.is_gram]
     chosen = [*held[:UNITS], *grams[: max(0, UNITS - len(held))]] or content[:UNITS]
     kept = {unit.words for unit in chosen}
@@ -210,7 +215,7 @@ def _translate_unspaced(
         terms = _find_forms_of_all(vocabulary, others, question.usual)
         if terms:
             concept = Concept(Unit(word, (word,)), tuple(terms), 0, 0.0)
-            notes = vocabulary.table.count(concept.match)
+            notes = vocabulary.count(concept.match)
             found.append(replace(concept, notes=notes, idf=compute_idf(notes, count)))
     return found
 
@@ -246,7 +251,7 @@ def _make_concept(vocabulary: Vocabulary, unit: Unit, question: Question, count:
     if not unit.looked_up:
         return Concept(unit, (WeightedTerm(unit.written, 1.0),), 0, 0.0)
     if unit.is_gram:
-        notes = vocabulary.table.count(unit.match)
+        notes = vocabulary.count(unit.match)
         whole = (WeightedTerm(unit.written, 1.0),) if notes else ()
         return Concept(unit, whole, notes, compute_idf(notes, count) * GRAM_WEIGHT)
     word = unit.words[0]
@@ -266,10 +271,8 @@ def _make_concept(vocabulary: Vocabulary, unit: Unit, question: Question, count:
     weight = SYNONYM_WEIGHT if held else ONLY_SYNONYM_WEIGHT
     synonyms = _find_synonyms(vocabulary, {word, *forms}, language, weight)
     concept = Concept(unit, tuple(held), 0, 0.0)
-    if len(held) == 1:
-        notes = vocabulary.count_word(held[0].word)
-    elif held:
-        notes = vocabulary.table.count(concept.match)
+    if held:
+        notes = vocabulary.count(concept.match)
     else:
         notes = sum(vocabulary.count_word(term.word) for term in synonyms)
     idf = compute_idf(notes, count) * (LIGHT_WEIGHT if unit.light else 1.0)
