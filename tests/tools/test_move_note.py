@@ -304,9 +304,9 @@ def test_a_note_too_large_to_be_parsed_is_named_if_it_may_link_to_a_moved_one(
     files = {"my ä.md": "", "C.md": "", "Huge.md": huge, "Deny/Hidden.md": huge}
     harness = small(files, scope=Scope(deny=("Deny/",)))
     assert "notices" not in harness.data("move_note", name="C", to="Nothing else has this name")
-    told = "Huge.md: it is too large to be parsed, so links in it were left as they are."
-    assert harness.data("move_note", name="my ä", to="Z")["notices"] == [told]
-    assert harness.data("move_note", name="Huge", to="Sub/Huge")["notices"] == [told]
+    reported = "Huge.md: it is too large to be parsed, so links in it were left as they are."
+    assert harness.data("move_note", name="my ä", to="Z")["notices"] == [reported]
+    assert harness.data("move_note", name="Huge", to="Sub/Huge")["notices"] == [reported]
     assert harness.read("Sub/Huge.md") == huge
 
 
