@@ -72,6 +72,45 @@ def test_an_edit_waits_until_another_program_has_written_what_it_emptied(
     assert "new text\n" in read_history(tmp_path / "home" / "cache").splitlines(keepends=True)
 
 
+@pytest.mark.parametrize("named", ["note", "folder", "batch"])
+def test_a_deletion_waits_until_another_program_has_written_what_it_emptied(
+    tmp_path: Path, named: str
+) -> None:
+    """The empty file went to the trash: neither the text before nor the one after it was anywhere."""
+    vault = tmp_path / "vault"
+    (vault / ".obsidian").mkdir(parents=True)
+    (vault / ".obsidian" / "app.json").write_text('{"trashOption": "local"}')
+    (vault / "Other.md").write_text("beside\n")
+    took = SAVING_SECONDS
+    with Assistant(vault, tmp_path / "home") as assistant:
+        assert assistant.call("edit_note", name="Other.md", op="append", content="ready")[0]
+        while took >= SAVING_SECONDS:  # A machine that is so busy proves nothing.
+            note = vault / f"Folder {time.monotonic_ns()}" / "Note.md"
+            note.parent.mkdir()
+            note.write_text("old text\n")
+            name = note.relative_to(vault).as_posix()
+            assert assistant.call("read_note", name=name)[0]
+            emptied = time.monotonic()
+            note.write_text("")
+            if named == "batch":
+                number = assistant.begin("batch", operations=[{"op": "delete", "name": name}])
+            else:
+                what = name if named == "note" else f"{note.parent.name}/"
+                number = assistant.begin("delete_note", name=what)
+            # The deletion has had its turn when as many later calls are answered as there are workers.
+            for _ in range(20):
+                assert assistant.call("list_files")[0]
+            took = time.monotonic() - emptied
+            if took < SAVING_SECONDS:
+                assert note.exists()
+                note.write_text("new text\n")
+            done, answer = assistant.finish(number)
+        assert done, answer
+        assert not note.exists()
+        trash = vault / ".trash" / (f"{note.parent.name}/Note.md" if named == "folder" else "Note.md")
+        assert trash.read_text() == "new text\n"
+
+
 @pytest.mark.parametrize("how", ["replace", "append"])
 def test_no_save_of_another_program_is_lost_to_an_edit(tmp_path: Path, how: str) -> None:
     result = save_outside(tmp_path, how, 300, 0)

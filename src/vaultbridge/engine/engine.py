@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from copy import copy
 from datetime import datetime
 from pathlib import Path
@@ -36,7 +36,9 @@ from vaultbridge.engine.queries import Queries
 from vaultbridge.engine.reading import FileView, Part, Reading, excerpt, needs_structure, parse_file
 from vaultbridge.engine.vocabulary import label_operations, with_paths
 from vaultbridge.errors import (
+    EngineFailure,
     NoteBusy,
+    NoteNotFound,
     PermissionDenied,
     StaleWrite,
     VaultbridgeError,
@@ -48,7 +50,7 @@ from vaultbridge.vault.absolute import is_absolute, make_vault_relative
 from vaultbridge.vault.cache_folder import CacheFolder
 from vaultbridge.vault.dates import expand_template
 from vaultbridge.vault.paths import Root, VaultPath, vault_folder
-from vaultbridge.vault.read import content_hash, read_place, read_start, retry_while_busy
+from vaultbridge.vault.read import content_hash, is_empty_file, read_place, read_start, retry_while_busy
 from vaultbridge.vault.read_cache import ReadCache
 from vaultbridge.vault.scope import HiddenNoteInUse, LinkedScope, Scope, redact
 from vaultbridge.vault.settings import SettingsReader, VaultSettings
@@ -288,6 +290,14 @@ class Engine:
                     raise
                 return content.data
 
+    def _check_settled(self, path: VaultPath) -> None:
+        """For a file that goes to the trash unread: if another program has just emptied it to save it, the
+        trash would get neither its old text nor the new one. Raises `NoteBusy`."""
+        # A file that cannot be read can still be deleted.
+        with suppress(EngineFailure, NoteNotFound, PermissionDenied):
+            if is_empty_file(self.root.place(path)):
+                self._read(path)
+
     # Changing.
 
     def with_gate(self, gate: ChangeGate) -> Engine:
@@ -405,6 +415,7 @@ class Engine:
             find_stored_path=self._files.find_stored_path,
             match_spelling=self.root.match_spelling,
             check_named=self._files.check_named,
+            check_settled=self._check_settled,
             is_folder=self.is_folder,
             expand=self.expand,
             notes_with_tag=self.queries.notes_with_tag,

@@ -76,6 +76,15 @@ def check_not_busy(handle: int, status: os.stat_result, path: str) -> None:
         raise NoteBusy(path, certain=False)
 
 
+def is_empty_file(place: Path) -> bool:
+    """Whether an ordinary file, not a link to one, is there and is empty."""
+    try:
+        status = os.lstat(place)
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_size == 0
+
+
 def retry_while_busy(change: Callable[[], _Result]) -> _Result:
     """Calls `change` again while a note, hidden or not, is busy, for `BUSY_SECONDS` at most. When it raises,
     it must have changed nothing and hold no lock."""

@@ -50,14 +50,16 @@ class OperationContext(Struct, frozen=True):
     a caller used, `find_exact` that of a file with exactly this spelling on disk, or None; `find_stored_path`
     returns how the path of a visible file is spelled on disk, `match_spelling` how the folders of a new path
     are; `check_named` raises when a file, as it is on disk, may not be used, or is too large and does not
-    stay `unread`; `is_folder` looks at the disk; `find_tasks` finds tasks by a part of their text; `expand`
-    returns a template's text for the title of a new note."""
+    stay `unread`; `check_settled` raises when another program has just emptied a file; `is_folder` looks at
+    the disk; `find_tasks` finds tasks by a part of their text; `expand` returns a template's text for the
+    title of a new note."""
 
     find: Callable[[str], VaultPath]
     find_exact: Callable[[str], VaultPath | None]
     find_stored_path: Callable[[VaultPath], VaultPath | None]
     match_spelling: Callable[[VaultPath], VaultPath]
     check_named: CheckNamed
+    check_settled: Callable[[VaultPath], None]
     is_folder: Callable[[VaultPath], bool]
     expand: Callable[[str, str], str]
     notes_with_tag: Callable[[str], list[VaultPath]]

@@ -399,11 +399,14 @@ def delete_named(draft: Draft, operation: Delete, context: OperationContext) -> 
                 path=folder,
             )
         files = list_files_under(draft, folder, context)
+        for path in files:
+            context.check_settled(draft.origin(path))
         _note_links_left(draft, files, f"into {folder}/", context)
         draft.delete(files, root=folder, option=option, on_disk=on_disk)
         return
     path = find_existing(draft, operation.note, context, reads=lambda _: option == "none")
     context.scope.check_write(path)
+    context.check_settled(draft.origin(path))
     if operation.expected:
         draft.open(path, expected=operation.expected)
     _note_links_left(draft, [path], f"to {path}", context)
