@@ -36,6 +36,9 @@ from vaultbridge.vault.watch import (
 MARK = "mark "
 """The start of the names of marker files: every change before a marker is reported before it."""
 
+MOVED_AT_ONCE = 40
+"""Enough folders that one of them shows the fault in most runs."""
+
 
 class Watched:
     """A watched vault, and the events that were reported."""
@@ -91,6 +94,11 @@ def _list_all_paths(events: list[WatchEvent]) -> set[str]:
     return {path for event in events if isinstance(event, PathsChanged) for path in event.paths}
 
 
+def _shows(events: list[WatchEvent], path: str) -> bool:
+    """Whether the receiver learns of a file: by its path, or because it compares everything."""
+    return path in _list_paths(events) or any(isinstance(event, Rescan) for event in events)
+
+
 def _list_obsidian_events(events: list[WatchEvent]) -> set[WatchEvent]:
     return {event for event in events if isinstance(event, SettingsChanged | WorkspaceChanged)}
 
@@ -134,6 +142,21 @@ def test_no_file_is_missed_in_folders_made_and_filled_at_once(watched: Watched, 
         (folder / f"d{number}" / "e").mkdir(parents=True)
         (folder / f"d{number}" / "e" / "n.md").write_text("x")
     watched.paths(*(f"d{number}/e/n.md" for number in range(30)))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems watch all folders as one")
+def test_a_folder_that_is_moved_as_soon_as_it_is_made_stays_watched(watched: Watched, folder: Path) -> None:
+    """One in twenty such folders was no longer watched, until everything was compared minutes later."""
+    (folder / "From").mkdir()
+    for number in range(MOVED_AT_ONCE):
+        made, parent = folder / "From" / str(number), folder / f"To {number}"
+        made.mkdir()
+        (made / "Note.md").write_text("x")
+        parent.mkdir()
+        moved = made.rename(parent / "Moved")
+        watched.until(lambda events, name=f"{parent.name}/Moved/Note.md": _shows(events, name))
+        (moved / "Later.md").write_text("x")
+        watched.until(lambda events, name=f"{parent.name}/Moved/Later.md": _shows(events, name))
 
 
 def test_names_are_reported_as_nfc(watched: Watched, folder: Path) -> None:

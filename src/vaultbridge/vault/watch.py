@@ -29,6 +29,7 @@ from vaultbridge.vault.obsidian import WORKSPACE_FILE
 from vaultbridge.vault.paths import CONFIG_FOLDER, Root, VaultPath, normalize_name
 from vaultbridge.vault.settings import SETTINGS_FILES
 from vaultbridge.vault.walk import FileEntry, Unreadable, walk
+from vaultbridge.vault.watched_folders import list_unwatched, list_watched
 
 if TYPE_CHECKING:
     from watchfiles._rust_notify import RustNotify
@@ -124,6 +125,12 @@ class VaultWatcher:
         self._thread: threading.Thread | None = None
         self._prefix = str(root.folder).rstrip(os.sep) + os.sep
         self._has_new_folders = False
+        self._has_gone = False
+        """Whether something, perhaps a folder, was moved or deleted since the folders were last checked."""
+        self._watched: frozenset[int] = frozenset()
+        """The inodes that were watched when the folders were last checked; none if they cannot be."""
+        self._unwatched: frozenset[int] = frozenset()
+        """Those of folders that were found unwatched; if they are again, watching anew does not help."""
         self._failed = False
         """Whether the last watch failed by itself, and not because of the vault's folder."""
 
@@ -141,7 +148,7 @@ class VaultWatcher:
             self._thread.join()
 
     def _run(self) -> None:
-        why: Literal["started", "vault-returned"] = "started"
+        why: Literal["started", "lost-events", "vault-returned"] = "started"
         attempt = 0
         reported_lost = False
         while not self._stopping.is_set():
@@ -167,10 +174,14 @@ class VaultWatcher:
             attempt, reported_lost = 0, False
             try:
                 opened = time.monotonic()
+                self._expect_watches(identity)
                 self._deliver(Rescan(why))
                 lost = self._follow(notices, identity, opened)
             finally:
                 notices.close()
+            if lost == FOLDER_LOST:
+                why = "lost-events"
+                continue
             if lost:
                 self._deliver(VaultLost(lost))
                 reported_lost = True
@@ -239,8 +250,31 @@ class VaultWatcher:
             if isinstance(batch, set):
                 for event in self._events(place for _, place in batch):
                     self._deliver(event)
+                if (self._has_new_folders or self._has_gone) and self._has_lost_folder():
+                    return FOLDER_LOST
                 if self._has_new_folders and (limit := self._find_limit()):
                     return limit
+
+    def _expect_watches(self, identity: tuple[int, int]) -> None:
+        """Remembers what is watched, right after the watch was opened."""
+        self._has_gone = False
+        watched = list_watched()
+        # Some file systems list other numbers than they show to programs.
+        self._watched = watched if identity[1] in watched else frozenset()
+        if self._watched and self._unwatched:
+            self._unwatched &= list_unwatched(self._root.folder, watched)
+
+    def _has_lost_folder(self) -> bool:
+        """Whether a folder is no longer watched because of how it was moved: see `watched_folders`."""
+        self._has_gone = False
+        if not self._watched:
+            return False
+        before, self._watched = self._watched, list_watched()
+        if before <= self._watched and not self._has_new_folders:
+            return False
+        lost = list_unwatched(self._root.folder, self._watched) - self._unwatched
+        self._unwatched |= lost
+        return bool(lost)
 
     def _events(self, places: Iterable[str]) -> list[WatchEvent]:
         paths: set[VaultPath] = set()
@@ -249,6 +283,7 @@ class VaultWatcher:
         for place in places:
             if not place.startswith(self._prefix):
                 continue
+            self._has_gone = self._has_gone or not os.path.lexists(place)
             relative = place[len(self._prefix) :].replace(os.sep, "/")
             if relative.startswith(CONFIG_FOLDER + "/"):
                 name = relative[len(CONFIG_FOLDER) + 1 :]
@@ -297,6 +332,8 @@ def _to_vault_path(relative: str) -> VaultPath | None:
         parts.append(name)
     return VaultPath("/".join(parts))
 
+
+FOLDER_LOST: Final = "a folder is no longer watched"
 
 _INSTEAD: Final = "Searches compare the vault with the disk instead, which takes longer."
 NO_MORE_WATCHES: Final = f"you may watch no more folders (fs.inotify.max_user_watches). {_INSTEAD}"
