@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Callable
 
 import pytest
 
 from support.index import Vault
 from vaultbridge.index import listing
+from vaultbridge.index.fold import fold_text
 
 MakeVault = Callable[[dict[str, str | bytes]], Vault]
 
@@ -115,3 +117,54 @@ def test_recent_files_are_the_newest_of_the_requested_kinds(make_vault: MakeVaul
     found = [file.path for file in listing.list_recent(vault.index, limit=2, visible=is_visible)]
     assert found == ["b.md", "folder/c.md"]
     assert [file.path for file in listing.list_recent(vault.index, kinds=("attachment",))] == ["pic.png"]
+
+
+WORDS = """
+water Water wáter WAT ter under-water the x [[Link|shown]] a_b%c \\ #tag #tag/sub
+Straße STRASSE ΣΊΣΥΦΟΣ σίσυφος İstanbul ﬁne ２０２４ naïve nai\u0308ve na\u0131ve co\u00adop ᄒ\u200dᅡ
+北京大学 東京 ガラス ｶﾞﾗｽ 오늘은 한 ภาษาไทย שָׁלוֹם كِتَاب हिन्दी ᏣᎳᎩ ꮳꮃꭹ 🎉 👩\u200d💻 ⏫
+"""
+PIECES = (*WORDS.split(), "🗓\ufe0f 2024-01-02", "📅 2024-01-01", "\u00a0")
+
+
+def draw_task(draw: random.Random) -> str:
+    between = ("", " ", " ", "-", ", ")
+    words = "".join(draw.choice(PIECES) + draw.choice(between) for _ in range(draw.randint(1, 5)))
+    due = draw.choice(["", f" 📅 2024-05-0{draw.randint(1, 9)}"])
+    return f"- [{draw.choice(' x')}] {words}{due}"
+
+
+def draw_part(draw: random.Random, text: str) -> str:
+    start = draw.randrange(len(text) + 1)
+    part = text[start : start + draw.choice((0, 1, 1, 2, 3, 5, 9, 30))]
+    return draw.choice((part, part, part.upper(), part.lower(), fold_text(part)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_tasks_are_found_by_any_part_of_their_text(make_vault: MakeVault, seed: int) -> None:
+    """The word index leaves notes out, which must not leave a task out."""
+    draw = random.Random(seed)
+    vault = make_vault(
+        {
+            f"{folder}{number}.md": "\n".join(draw_task(draw) for _ in range(4))
+            for folder in ("", "secret/")
+            for number in range(12)
+        }
+    )
+    everything = listing.list_tasks(vault.index, visible=is_visible, limit=1000).tasks
+    texts = [task.text for task in listing.list_tasks(vault.index, limit=1000).tasks]
+    for _ in range(250):
+        part = draw_part(draw, draw.choice(texts))
+        expected = tuple(task for task in everything if fold_text(part) in fold_text(task.text))
+        found = listing.list_tasks(vault.index, text=part, visible=is_visible, limit=1000)
+        assert (found.tasks, found.total) == (expected, len(expected)), repr(part)
+        page = listing.list_tasks(vault.index, text=part, visible=is_visible, limit=3, offset=2)
+        assert (page.tasks, page.total) == (expected[2:5], len(expected)), repr(part)
+
+
+def test_a_text_is_sought_within_a_folder_and_together_with_a_tag(make_vault: MakeVault) -> None:
+    index = make_vault(FILES).index
+    assert listing.list_tasks(index, text="one", path_prefix="folder").total == 1
+    assert listing.list_tasks(index, text="one", path_prefix="secret").total == 0
+    assert listing.list_tasks(index, text="port", tag="errand").total == 1
+    assert listing.list_tasks(index, text="milk", tag="errand").total == 0

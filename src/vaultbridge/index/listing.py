@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Collection
+from heapq import nsmallest
 from typing import Any, Final, Generic, Literal, TypeVar
 
 import msgspec
@@ -16,8 +17,9 @@ from msgspec import Struct
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.index import totals
-from vaultbridge.index.fold import fold_text
-from vaultbridge.index.store.database import Index
+from vaultbridge.index.fold import fold_text, split_words
+from vaultbridge.index.query.needle import match_each_word
+from vaultbridge.index.store.database import Index, read_status
 from vaultbridge.index.totals import (
     DATED,
     PROPERTY,
@@ -56,6 +58,10 @@ LIKE_CHARS: Final = 1000
 """Longer texts are not given to LIKE, which refuses patterns of more than 50,000 bytes."""
 
 _TASK: Final = "path, line, status, text, description, fields"
+_NEEDS_FOLDING: Final = "length(CAST(text AS BLOB)) - length(text) != 3 * (due IS NOT NULL)"
+"""An SQL condition: a task's text has non-ASCII characters, whose case SQLite cannot fold, besides the sign
+of its due date, which many tasks have and which folds to itself. Each of the signs for it takes four bytes,
+so if nothing else takes more than one byte per character, there is no other."""
 _LIKE_SPECIAL: Final = re.compile(r"[%_\\]")
 _ESCAPED: Final = r"\\\g<0>"
 
@@ -227,8 +233,10 @@ def list_tasks(
             found = _read_task_page(db, conditions, values, counts, hidden, limit, offset)
             total = sum(counts)
         else:
-            matching = _find_tasks(index, db, conditions, values, wanted, wanted_tag, places, visible)
-            found, total = _read_tasks(db, matching[offset : offset + limit]), len(matching)
+            words = split_words(f"{text} {tag}")
+            matching = _find_tasks(index, db, conditions, values, wanted, wanted_tag, words, places, visible)
+            ordered = nsmallest(offset + limit, matching)[offset:]
+            found, total = _read_tasks(db, [(file, seq) for *_, seq, file in ordered]), len(matching)
     page = tuple(
         FoundTask(VaultPath(path), line, mark, content, description, _decode_json(fields) if fields else {})
         for path, line, mark, content, description, fields in found
@@ -243,20 +251,24 @@ def _find_tasks(
     values: list[str],
     wanted: str,
     wanted_tag: str,
+    words: Collection[str],
     places: Collection[tuple[str, int]] | None,
     visible: Visible | None,
-) -> list[tuple[int, int]]:
-    """Returns, in order, the file and number of each task that meets the conditions and contains the text and
-    the tag."""
+) -> list[tuple[bool, str, str, int, int]]:
+    """Returns the tasks that meet the conditions and contain the text and the tag: what they are ordered by
+    (due date, path, number), then the file. `words` are those of the text and the tag."""
     if wanted and len(wanted) <= LIKE_CHARS:
         # SQLite folds the case of ASCII as we do; texts with other characters are compared below.
-        conditions = [*conditions, f"(text LIKE ? ESCAPE '\\' OR {has_non_ascii('text')})"]
+        conditions = [*conditions, f"(text LIKE ? ESCAPE '\\' OR {_NEEDS_FOLDING})"]
         values = [*values, f"%{_LIKE_SPECIAL.sub(_ESCAPED, wanted)}%"]
     if wanted_tag:
         conditions = [*conditions, "text LIKE '%#%'"]
+    if match := _match_words(index, db, words):
+        conditions = [*conditions, "file IN (SELECT rowid FROM words WHERE words MATCH ?)"]
+        values = [*values, match]
     paths = index.paths(db)
     hidden = hidden_ids(index, db, visible)
-    found = [
+    return [
         (due is None, due or "", paths[file], seq, file)
         for file, seq, due, text, line in db.execute(
             f"SELECT file, seq, due, text, line FROM {_select_tasks(conditions)}", values
@@ -266,7 +278,15 @@ def _find_tasks(
         and (places is None or (paths[file], line) in places)
         and (not wanted_tag or _has_tag(text, wanted_tag))
     ]
-    return [(file, seq) for _, _, _, seq, file in sorted(found)]
+
+
+def _match_words(index: Index, db: sqlite3.Connection, words: Collection[str]) -> str:
+    """Returns the full-text query for notes with these words. It is empty if they do not narrow the notes
+    down, and during a first build, which collects the dictionary only at its end."""
+    if not read_status(db).complete:
+        return ""
+    index.terms.refresh(db)
+    return match_each_word(words, index.terms)
 
 
 def _read_tasks(db: sqlite3.Connection, wanted: list[tuple[int, int]]) -> list[tuple[Any, ...]]:
