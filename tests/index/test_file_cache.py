@@ -10,7 +10,7 @@ import pytest
 from support.index import Vault
 from vaultbridge.index.store import schema
 from vaultbridge.index.store.database import Index, write_meta
-from vaultbridge.index.store.file_cache import FileCache
+from vaultbridge.index.store.file_cache import FileCache, find_differing
 from vaultbridge.index.store.write import remove_file
 from vaultbridge.index.totals import Totals
 from vaultbridge.vault.paths import FileFilter, Visible
@@ -190,3 +190,12 @@ def test_what_was_read_during_a_first_build_is_read_again_after_it(make_vault: M
     vault.sync_paths("Zz/a.md")
     with vault.index.reading() as db:
         assert vault.index.visible_files(db, visible).of_hidden is not ready.of_hidden
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_paths_that_differ_between_two_states_are_found(seed: int) -> None:
+    draw = random.Random(seed)
+    before, after = ({id_: draw.choice("abc") for id_ in draw.sample(range(9), 5)} for _ in range(2))
+    removed, added = find_differing(before, after)
+    assert sorted(removed) == sorted(path for id_, path in before.items() if after.get(id_) != path)
+    assert sorted(added) == sorted(path for id_, path in after.items() if before.get(id_) != path)

@@ -7,7 +7,7 @@ views only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -115,6 +115,15 @@ class Queries:
         """The files that exist for the caller. Shared: copy it before you change it."""
         table, exists = self.table(), self._existence_filter_or_none()
         return table if exists is None else FilteredTable(table, exists)
+
+    def visible_names(self) -> tuple[Mapping[int, str], FileTable]:
+        """The files that exist for the caller, at one moment: their paths by id, and the files by name. The
+        former is the same object until they change. Shared: do not change either."""
+        index, exists = self.index(), self._existence_filter_or_none()
+        with index.reading() as db:
+            if exists is None:
+                return index.paths(db), index.table(db)
+            return index.visible_files(db, exists).paths, FilteredTable(index.table(db), exists)
 
     def search(
         self,

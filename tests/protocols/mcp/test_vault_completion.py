@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 
 from support.vault import make_small_vault, open_engines
+from vaultbridge.protocols.mcp.vault import completion
 from vaultbridge.protocols.mcp.vault.completion import SUGGESTIONS, Completions
 from vaultbridge.vault.scope import Scope
 
@@ -92,6 +94,52 @@ def test_a_new_note_is_suggested_at_once(tmp_path: Path) -> None:
     (vault / "two.md").write_text("")
     engines["Notes"].index_sync.refresh()
     assert set(suggest_values(completions, "note", "")) == {"one", "two"}
+    engines.close()
+
+
+NAMES = ("one", "One", "two", "é", "e\u0301", "Straße", "東京", "x.png", "a.canvas")
+
+
+@pytest.mark.parametrize("scope", [Scope(), Scope(deny=("Secret",))], ids=["everything", "scope"])
+@pytest.mark.parametrize("seed", range(3))
+def test_after_changes_the_same_is_suggested_as_by_a_new_server(
+    tmp_path: Path, seed: int, scope: Scope
+) -> None:
+    draw = random.Random(seed)
+    vault = make_small_vault(tmp_path, FILES)
+    engines = open_engines(tmp_path, vault, scope=scope)
+    sync = engines["Notes"].index_sync
+    sync.refresh()
+    completions = Completions(engines)
+    for _ in range(12):
+        for _ in range(draw.randint(1, 3)):
+            name = draw.choice(NAMES)
+            file = vault / draw.choice(("", "Deep", "Deep/er", "Secret")) / name
+            file = file if "." in name else file.with_name(f"{name}.md")
+            if file.exists():
+                file.unlink()
+            else:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text("")
+        sync.refresh()
+        fresh = Completions(engines)
+        for kind in ("note", "path", "folder"):
+            for typed in ("", "o", "e", "er/", "/", "東"):
+                assert completions.suggest(kind, typed) == fresh.suggest(kind, typed)
+    engines.close()
+
+
+def test_many_changes_at_once_are_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(completion, "UPDATED_FILES", 1)
+    vault = make_small_vault(tmp_path, {"one.md": ""})
+    engines = open_engines(tmp_path, vault)
+    engines["Notes"].index_sync.refresh()
+    completions = Completions(engines)
+    assert suggest_values(completions, "note", "o") == ["one"]
+    for name in ("two", "four"):
+        (vault / f"{name}.md").write_text("")
+    engines["Notes"].index_sync.refresh()
+    assert suggest_values(completions, "note", "o") == ["one", "two", "four"]
     engines.close()
 
 

@@ -1,24 +1,27 @@
 """Completes arguments while a person types: names of notes, paths, folders, tags, properties and vaults.
 
 The values are read from the index once and cached, folded as in searches, until the index changes, so that a
-keystroke costs a millisecond in a vault of ten thousand notes. Functions block and run in a worker thread.
+keystroke costs a millisecond in a vault of ten thousand notes. When files are added or removed, only their
+names are changed. Functions block and run in a worker thread.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.protocols.mcp.values import Completion
-from vaultbridge.protocols.mcp.vault.changes import read_files_version
 from vaultbridge.protocols.mcp.vault.resources import list_files
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
+    from vaultbridge.links.resolve import FileTable
     from vaultbridge.protocols.mcp.vault.engines import VaultEngines
 
 SUGGESTIONS: Final = 100
@@ -28,12 +31,20 @@ TYPED_CHARS: Final = 200
 """How much of the typed text is used. Nobody types a longer name."""
 
 
-class _Choices(Struct, frozen=True):
-    """All values of one kind in one vault; `folded` has one row for each."""
+UPDATED_FILES: Final = 200
+"""If more files were added or removed, all names are read again. Each takes some 50 µs to insert among
+100,000."""
 
-    version: int
-    values: tuple[str, ...]
-    folded: tuple[str, ...]
+
+class _Choices(Struct, frozen=True):
+    """All values of one kind in one vault; `folded` has one row for each. `version` is what tells whether
+    they are current. For names of files, that is the paths by id, and `files` are the sorted paths that the
+    values belong to."""
+
+    version: Any
+    values: Sequence[str]
+    folded: Sequence[str]
+    files: Sequence[str] = ()
 
 
 class Completions:
@@ -73,22 +84,68 @@ class Completions:
 
     def _choices(self, vault: str, kind: str) -> _Choices:
         engine = self._engines[vault]
+        known = self._cache.get((vault, kind))
         # An edit may change tags and properties, but not the names of files.
-        named = kind in ("note", "path", "folder") and engine.queries.status.complete
-        version = read_files_version(engine) if named else engine.queries.status.generation
-        cached = self._cache.get((vault, kind))
-        if cached is None or cached.version != version:
-            cached = _fold_choices(version, _READERS[kind](engine))
+        if kind in ("note", "path") and engine.queries.status.complete:
+            choices = _name_files(engine, kind, known)
+        else:
+            version = engine.queries.status.generation
+            current = known is not None and known.version == version
+            choices = known if known and current else _fold_choices(version, _READERS[kind](engine))
+        if choices is not known:
             with self._guard:
-                self._cache[vault, kind] = cached
-        return cached
+                self._cache[vault, kind] = choices
+        return choices
 
 
-def _fold_choices(version: int, values: tuple[str, ...]) -> _Choices:
+def _name_files(engine: Engine, kind: str, known: _Choices | None) -> _Choices:
+    """Names the files of a complete index, or changes what is known of them."""
+    from vaultbridge.index.store.file_cache import find_differing
+
+    paths, table = engine.queries.visible_names()
+    if known is not None and known.version is paths:
+        return known
+    if known is not None and isinstance(known.version, Mapping):
+        removed, added = find_differing(known.version, paths)
+        if len(removed) + len(added) <= UPDATED_FILES:
+            return _update_names(known, paths, table, [*removed, *added], kind)
+    files = sorted(path for path in paths.values() if kind == "path" or _is_note(path))
+    return _fold_choices(paths, files if kind == "path" else _name_notes(files), files)
+
+
+def _update_names(
+    known: _Choices, paths: Mapping[int, str], table: FileTable, changed: Sequence[str], kind: str
+) -> _Choices:
+    """Adds and removes files. A note that is added or removed changes how others of its name are named."""
+    from vaultbridge.index.fold import fold_text
+    from vaultbridge.links.resolve import file_name, name_key
+
+    names: dict[str, str | None] = dict.fromkeys(changed) if kind == "path" else {}
+    for path in filter(_is_note, () if kind == "path" else changed):
+        notes = table.paths_named(name_key(file_name(path)))
+        names |= {path: None, **dict(zip(notes, _name_notes(notes), strict=True))}
+    values, folded, files = [*known.values], [*known.folded], [*known.files]
+    for path, name in names.items():
+        at = bisect_left(files, path)
+        if files[at : at + 1] == [path]:
+            del values[at], folded[at], files[at]
+        if path in table:
+            value = path if name is None else name
+            values.insert(at, value)
+            folded.insert(at, fold_text(value))
+            files.insert(at, path)
+    return _Choices(paths, values, folded, files)
+
+
+def _is_note(path: str) -> bool:
+    return path[-3:].lower() == ".md"
+
+
+def _fold_choices(version: object, values: Sequence[str], files: Sequence[str] = ()) -> _Choices:
     from vaultbridge.index.fold import fold_text
 
     # Folding all at once is far cheaper than one by one; names have no line ends.
-    return _Choices(version, values, tuple(fold_text("\n".join(values)).split("\n")) if values else ())
+    return _Choices(version, values, fold_text("\n".join(values)).split("\n") if values else (), files)
 
 
 def _suggest_best(choices: _Choices, typed: str) -> Completion:
@@ -96,12 +153,10 @@ def _suggest_best(choices: _Choices, typed: str) -> Completion:
 
     prefix = fold_text(typed.strip().removeprefix("[[").removeprefix("#")[:TYPED_CHARS])
     ranked: list[tuple[int, int, str]] = []
-    for value, row in zip(choices.values, choices.folded, strict=True):
-        at = row.find(prefix)
-        if at < 0:
-            continue
+    rows = zip(choices.values, choices.folded, strict=True)
+    for value, row in [(value, row) for value, row in rows if prefix in row]:
         name = row.rfind("/") + 1
-        if row.startswith(prefix, name) or at == 0:
+        if row.startswith(prefix) or row.startswith(prefix, name):
             rank = 0
         else:
             rank = 1 if any(mark + prefix in row for mark in " /-_.") else 2
@@ -121,30 +176,36 @@ def _suggest_newest(engine: Engine, choices: _Choices) -> Completion:
     return Completion(values, len(choices.values), len(choices.values) > len(values))
 
 
-def _list_notes(engine: Engine) -> tuple[str, ...]:
-    """List the notes as links would name them: by the bare name if only one note has it, else by the path."""
-    paths = [file.path for file in list_files(engine) if file.kind == "note"]
-    names: dict[str, int] = {}
-    for path in paths:
-        key = path.rpartition("/")[2].lower()
-        names[key] = names.get(key, 0) + 1
-    return tuple(
-        (path if names[(name := path.rpartition("/")[2]).lower()] > 1 else name)[:-3] for path in paths
-    )
+def _name_notes(paths: Sequence[str]) -> list[str]:
+    """Names notes as links would: by the bare name if only one note has it, else by the path."""
+    from vaultbridge.links.resolve import file_name, name_key
+
+    names = [file_name(path) for path in paths]
+    keys = [*map(name_key, names)]
+    counts = Counter(keys)
+    return [
+        (path if counts[key] > 1 else name)[:-3] for path, name, key in zip(paths, names, keys, strict=True)
+    ]
 
 
-def _list_paths(engine: Engine) -> tuple[str, ...]:
-    return tuple(file.path for file in list_files(engine))
+def _list_notes(engine: Engine) -> Sequence[str]:
+    return _name_notes([file.path for file in list_files(engine) if file.kind == "note"])
 
 
-def _list_folders(engine: Engine) -> tuple[str, ...]:
+def _list_paths(engine: Engine) -> Sequence[str]:
+    return [file.path for file in list_files(engine)]
+
+
+def _list_folders(engine: Engine) -> Sequence[str]:
+    if engine.queries.status.complete:
+        return [folder for folder in engine.queries.folders() if folder]
     folders: set[str] = set()
     for file in list_files(engine):
         folder = file.path.rpartition("/")[0]
         while folder and folder not in folders:
             folders.add(folder)
             folder = folder.rpartition("/")[0]
-    return tuple(sorted(folders))
+    return sorted(folders)
 
 
 def _list_tags(engine: Engine) -> tuple[str, ...]:
@@ -156,7 +217,7 @@ def _list_properties(engine: Engine) -> tuple[str, ...]:
     return tuple(entry.name for entry in ordered)
 
 
-_READERS: Final[Mapping[str, Callable[[Engine], tuple[str, ...]]]] = {
+_READERS: Final[Mapping[str, Callable[[Engine], Sequence[str]]]] = {
     "note": _list_notes,
     "path": _list_paths,
     "folder": _list_folders,
