@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import unicodedata
 from collections.abc import Callable
 
@@ -27,6 +28,12 @@ FILES: dict[str, str | bytes] = {
     "Root.md": "",
     "Deep/Root.md": "",
 }
+
+DRAWN = [
+    f"{folder}{name}.md"
+    for folder in ("", "Deep/", "Deep/er/", "Deep er/", "Projects/")
+    for name in ("Root", "Bridge", "Bridge Plans", "2024-01-06", "北京 京都", "Résumé 2", "a.b")
+]
 
 
 @pytest.mark.parametrize(
@@ -126,3 +133,38 @@ def test_new_files_are_offered_too(make_vault: MakeVault) -> None:
     found = names.find("Observatry")
     assert isinstance(found, NotFound)
     assert found.closest == ("Observatory.md",)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_after_changes_the_same_names_are_offered_as_by_a_new_reader(
+    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setattr("vaultbridge.index.names.REPLACED_NAMES", 3)
+    draw = random.Random(seed)
+    vault = make_vault(FILES)
+    kept = {hidden: NameLookup(vault.index) for hidden in ("none", "Deep/")}
+    for _ in range(15):
+        paths = draw.sample(DRAWN, draw.randint(1, 4))
+        for path in paths:
+            if (vault.folder / path).exists():
+                vault.remove(path)
+            else:
+                vault.write({path: f"---\naliases: [Alias {draw.randint(1, 3)}, a/b]\n---\n"})
+        vault.sync_paths(*paths)
+        for hidden, names in kept.items():
+            fresh = NameLookup(vault.index)
+            for name in (
+                "Brige Plan",
+                "Deep/Rot",
+                "Daily 2024-01",
+                "Alias 4",
+                "京都",
+                "résumee",
+                "ep/ro",
+                "x",
+            ):
+                found, expected = (
+                    lookup.find(name, visible=lambda path, hidden=hidden: not path.startswith(hidden))  # type: ignore[misc]
+                    for lookup in (names, fresh)
+                )
+                assert found == expected

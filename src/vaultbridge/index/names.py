@@ -11,16 +11,18 @@ Links resolve differently (`links.resolve`): an alias never resolves a link.
 from __future__ import annotations
 
 import sqlite3
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterable
-from heapq import nsmallest
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping
+from heapq import nlargest, nsmallest
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vaultbridge.index.fold import fold_text, split_words
+from vaultbridge.index.name_text import AliasText, NameText
 from vaultbridge.index.store.database import Index, read_meta
+from vaultbridge.index.store.file_cache import find_differing
 from vaultbridge.links.resolve import FileTable, Resolved, candidate_keys, file_name, name_key, resolve
 from vaultbridge.vault.paths import VaultPath, Visible
 
@@ -32,15 +34,15 @@ CLOSEST: Final = 5
 CANDIDATES: Final = 60
 """How many names to compare letter by letter: those that share the most letter groups."""
 
-GRAM_HITS: Final = 2000
-"""The most occurrences of one letter group that are counted. A more common group hardly distinguishes
-names."""
-
 MIN_SIMILARITY: Final = 0.5
 """Names less similar than this (0 to 1) are not offered."""
 
 NAME_CHARS: Final = 400
 """How much of a name is compared for similarity. Anything longer is pasted text."""
+
+REPLACED_NAMES: Final = 16
+"""If more files were added or removed, all names are read again, which takes as long on 100,000 files as
+replacing some 40 of them one by one."""
 
 
 class NameMatch(Struct, frozen=True):
@@ -98,15 +100,8 @@ class NameLookup:
         # Hidden names are left out from the start: they must not use up a limit.
         index = self._index
         paths = index.paths(db) if visible is None else index.visible_files(db, visible).paths
-        generation = read_meta(db, "generation")
-        known = self._known
-        if known is None or known.paths is not paths:
-            # An edit leaves the paths as they are, and only the aliases are read again.
-            known = _KnownNames(paths, generation, _list_paths(paths), _list_aliases(db, paths))
-        elif known.generation != generation:
-            known = _KnownNames(paths, generation, known.files, _list_aliases(db, paths))
-        self._known = known
-        return _find_closest(wanted[:NAME_CHARS], (known.files, known.aliases))
+        known = self._known = _read_names(db, paths, self._known)
+        return _find_closest(wanted[:NAME_CHARS], known)
 
 
 def _strip_wrapping(name: str) -> str:
@@ -180,76 +175,67 @@ def _find_by_title(db: sqlite3.Connection, wanted: str) -> list[str]:
     return found
 
 
-class _NameText:
-    """Names as one folded text, a line each, so that shared letter groups are counted without a loop over the
-    names."""
-
-    def __init__(self, names: list[str], paths: list[str]) -> None:
-        """`paths` are the files that the names belong to."""
-        self.paths = paths
-        self._folded = fold_text("\n".join(names))
-        self._starts = [0]
-        for line in self._folded.split("\n"):
-            self._starts.append(self._starts[-1] + len(line) + 1)
-
-    def read_line(self, line: int) -> str:
-        return self._folded[self._starts[line] : self._starts[line + 1] - 1]
-
-    def count_shared_groups(self, folded: str) -> Counter[int]:
-        """Counts the letter groups that each name shares with the wanted one, minus a little for length."""
-        width = 3 if len(folded) > 5 else 2 if len(folded) > 2 else 1
-        counts: Counter[int] = Counter()
-        for gram in {folded[at : at + width] for at in range(len(folded) - width + 1)}:
-            if "\n" in gram:
-                continue
-            lines: set[int] = set()
-            at = self._folded.find(gram)
-            while at >= 0 and len(lines) < GRAM_HITS:
-                line = bisect_right(self._starts, at) - 1
-                lines.add(line)
-                at = self._folded.find(gram, self._starts[line + 1])
-            counts.update(lines)
-        # Long names share more groups by chance.
-        for line in counts:
-            counts[line] = counts[line] * 1000 - (self._starts[line + 1] - self._starts[line])
-        return counts
-
-
 class _KnownNames(Struct, frozen=True):
-    """The visible names of one state of the index: those of the files in `paths`, and their aliases."""
+    """The visible names of one state of the index: the files in `paths`, and their aliases. `aliased` are the
+    aliases with the files that they belong to, in order, and `rows` what was read of all aliases."""
 
-    paths: dict[int, str]
+    paths: Mapping[int, str]
     generation: int
-    files: _NameText
-    aliases: _NameText
+    files: NameText
+    aliases: NameText
+    aliased: list[tuple[str, str]]
+    rows: list[tuple[str, int]]
 
 
-def _list_paths(paths: dict[int, str]) -> _NameText:
-    files = sorted(paths.values())
-    return _NameText([path.rpartition(".")[0] or path for path in files], files)
-
-
-def _list_aliases(db: sqlite3.Connection, paths: dict[int, str]) -> _NameText:
+def _read_names(db: sqlite3.Connection, paths: Mapping[int, str], known: _KnownNames | None) -> _KnownNames:
+    """Reads the names of these files, or changes what is known of an earlier state."""
+    generation = read_meta(db, "generation")
+    if known is not None and known.paths is paths and known.generation == generation:
+        return known
     rows = db.execute("SELECT name, file FROM aliases").fetchall()
-    aliases = sorted((name, paths[file]) for name, file in rows if file in paths)
-    return _NameText([name.replace("\n", " ") for name, _ in aliases], [path for _, path in aliases])
+    if known is not None and known.paths is paths and known.rows == rows:
+        return replace(known, generation=generation)
+    files = NameText(sorted(paths.values())) if known is None else _update_files(known, paths)
+    aliased = sorted((name, paths[file]) for name, file in rows if file in paths)
+    if known is not None and known.aliased == aliased:
+        return replace(known, paths=paths, generation=generation, files=files, rows=rows)
+    return _KnownNames(paths, generation, files, AliasText([name for name, _ in aliased]), aliased, rows)
 
 
-def _find_closest(wanted: str, texts: Iterable[_NameText]) -> tuple[VaultPath, ...]:
+def _update_files(known: _KnownNames, paths: Mapping[int, str]) -> NameText:
+    files = known.files
+    if known.paths is paths:
+        return files
+    removed, added = find_differing(known.paths, paths)
+    if len(removed) + len(added) > REPLACED_NAMES:
+        return NameText(sorted(paths.values()))
+    for path in removed:
+        files = files.replace(bisect_left(files.names, path), 1, ())
+    for path in added:
+        files = files.replace(bisect_left(files.names, path), 0, (path,))
+    return files
+
+
+def _find_closest(wanted: str, known: _KnownNames) -> tuple[VaultPath, ...]:
     import difflib
 
     folded = fold_text(wanted).removesuffix(".md")
+    texts = known.files, known.aliases
+    counted = [text.count_shared_groups(folded) for text in texts]
+    # Only the names that share the most groups are worth sorting. Long ones share more by chance.
+    least = min(nlargest(CANDIDATES, (count for counts in counted for count in counts.values())), default=0)
     shared = [
-        (-count, order, line, text)
-        for order, text in enumerate(texts)
-        for line, count in text.count_shared_groups(folded).items()
+        (-count, len(texts[order].fold_name(line)), order, line)
+        for order, counts in enumerate(counted)
+        for line, count in counts.items()
+        if count >= least
     ]
     matcher = difflib.SequenceMatcher(autojunk=False)
     matcher.set_seq2(folded)
     best: dict[str, float] = {}
-    for _, _, line, text in nsmallest(CANDIDATES, shared):
-        path = text.paths[line]
-        name = text.read_line(line)
+    for _, _, order, line in nsmallest(CANDIDATES, shared):
+        path = known.aliased[line][1] if order else known.files.names[line]
+        name = texts[order].fold_name(line)
         similarity = 0.0
         for form in {name, name.rpartition("/")[2]}:
             matcher.set_seq1(form)
