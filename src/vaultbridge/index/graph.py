@@ -22,6 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vaultbridge.index import totals
+from vaultbridge.index.hidden_links import HiddenTargets, NamedLink, group_links_to_hidden
 from vaultbridge.index.listing import NO_LIMIT, ListPage, take_page
 from vaultbridge.index.missing import MissingTargets, UnresolvedTarget, read_missing, read_visible_missing
 from vaultbridge.index.store.database import Index
@@ -195,9 +196,20 @@ class LinkGraph:
         at = (MISSING, self._exists)
         missing: MissingTargets | None = files.answers.get(at)
         if missing is None:
-            missing = read_visible_missing(db, self._index.paths(db), files, self._leads_elsewhere)
+            targets, paths = self._group_links_to_hidden(db, files), self._index.paths(db)
+            missing = read_visible_missing(
+                db, paths, files, targets, lambda link: self._leads_to_visible(paths[link.to], link.found)
+            )
             files.answers[at] = missing
         return missing
+
+    def _group_links_to_hidden(self, db: sqlite3.Connection, files: VisibleFiles) -> HiddenTargets:
+        paths, table = self._index.paths(db), self._index.table(db)
+
+        def find(target: str, source: int) -> str | None:
+            return self._resolve(target, paths[source])[0]
+
+        return group_links_to_hidden(db, files, paths, table, self._exists, find)
 
     def _find_unresolved(self, db: sqlite3.Connection) -> list[UnresolvedTarget]:
         """Finds the unresolved targets by reading every link."""
@@ -226,10 +238,15 @@ class LinkGraph:
 
     def _leads_elsewhere(self, target: str, paths: Mapping[int, str], source: int, to: int) -> bool:
         """Whether a link to a file that does not exist for the caller resolves to another that does."""
-        if self._exists is None or not self._has_namesake(target) or self._exists(paths[to]):
+        if self._exists is None or not self._has_namesake(target):
             return False
-        found, _ = self._resolve(target, paths[source])
-        return found is not None and self._sees(found)
+        return self._leads_to_visible(paths[to], self._resolve(target, paths[source])[0])
+
+    def _leads_to_visible(self, hidden: str, found: str | None) -> bool:
+        """Whether a link to a hidden file, which leads to another one if that does not exist, leads to a
+        visible one for the caller."""
+        exists = self._exists is None or self._exists(hidden)
+        return not exists and found is not None and self._sees(found)
 
     def unresolved_count(self) -> tuple[int, int]:
         """Returns how many links lead to no file, and how many different targets they have."""
@@ -306,18 +323,18 @@ class LinkGraph:
             return []
         at = (totals.DEAD_END, self._exists)
         if at not in files.answers:
-            paths, exists = self._index.paths(db), self._exists
+            paths, exists, all_links = self._index.paths(db), self._exists, files.links_to_hidden(db)
             count = "SELECT count(*) FROM links WHERE source = ? AND target_id IS NOT source"
+            # Of the links of such a note, each is named.
+            own: dict[int, list[NamedLink]] = {}
+            for link in self._group_links_to_hidden(db, files).named:
+                if link.found == paths[link.source] and not exists(paths[link.to]):
+                    own.setdefault(link.source, []).append(link)
             files.answers[at] = [
                 VaultPath(paths[source])
-                for source, links in files.links_to_hidden(db).items()
-                if all(
-                    self._has_namesake(target)
-                    and not exists(paths[to])
-                    and self._resolve(target, paths[source])[0] == paths[source]
-                    for _, target, to in links
-                )
-                and db.execute(count, (source,)).fetchone() == (len(links),)
+                for source, links in own.items()
+                if len(links) == len(all_links[source])
+                and db.execute(count, (source,)).fetchone() == (len(all_links[source]),)
             ]
         found: list[VaultPath] = files.answers[at]
         return found
@@ -333,8 +350,9 @@ class LinkGraph:
             around = {paths[to] for to, _ in self._edges_around_hidden(db, paths, files)}
             marked = {path for path in around if _is_marked(db, totals.ORPHAN, path)}
             hidden = {*read_marks_of_hidden(db, totals.ORPHAN, files)}
-            linked = (path for path in _find_linked_by_hidden(db, files) if path not in around)
-            files.answers[at] = (marked | hidden, sorted(linked))
+            linked = {to for to, other in files.linked_by_hidden(db).items() if other is None}
+            more = {files.paths[to] for to in linked & files.searchable} - around
+            files.answers[at] = (marked | hidden, sorted(more))
         left_out, more = files.answers[at]
         rows = db.execute("SELECT name FROM marks WHERE what = ? ORDER BY name", (totals.ORPHAN,))
         seen = merge((path for (path,) in rows if path not in left_out), more)
@@ -390,13 +408,11 @@ class LinkGraph:
         do."""
         if self._exists is None:
             return
-        for source, links in files.links_to_hidden(db).items():
-            for _, target, to in links:
-                if self._has_namesake(target) and not self._exists(paths[to]):
-                    found, _ = self._resolve(target, paths[source])
-                    row = db.execute("SELECT id FROM files WHERE path = ?", (found,)).fetchone()
-                    if row is not None and row[0] != source:
-                        yield row[0], source
+        for link in self._group_links_to_hidden(db, files).named:
+            if not self._exists(paths[link.to]):
+                row = db.execute("SELECT id FROM files WHERE path = ?", (link.found,)).fetchone()
+                if row is not None and row[0] != link.source:
+                    yield row[0], link.source
 
     def _list_others(self, db: sqlite3.Connection, ids: set[int], *, attachments: bool) -> list[VaultPath]:
         condition = "kind != 'base'" if attachments else f"state != {NAME_ONLY}"
@@ -412,19 +428,6 @@ def _read_marked(db: sqlite3.Connection, what: str, limit: int, offset: int) -> 
 def _is_marked(db: sqlite3.Connection, what: str, path: str) -> bool:
     row = db.execute("SELECT 1 FROM marks WHERE what = ? AND name = ?", (what, path)).fetchone()
     return row is not None
-
-
-def _find_linked_by_hidden(db: sqlite3.Connection, files: VisibleFiles) -> Iterator[str]:
-    """Yields the visible notes that hidden files link to and no other visible one."""
-    statement = "SELECT DISTINCT target_id FROM links WHERE source IN ({ids}) AND +target_id IS NOT NULL"
-    targets = {to for (to,) in select_rows(db, statement, (), files.hidden)} & files.searchable
-    sources = "SELECT target_id, source FROM links WHERE target_id IN ({ids})"
-    linked = {
-        to
-        for to, source in select_rows(db, sources, (), targets)
-        if source != to and source not in files.hidden
-    }
-    return (files.paths[id_] for id_ in targets - linked)
 
 
 def find_sources_by_name(index: Index, keys: Iterable[str]) -> list[VaultPath]:

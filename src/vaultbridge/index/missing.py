@@ -14,6 +14,7 @@ from heapq import merge
 from msgspec import Struct
 
 from vaultbridge.index import totals
+from vaultbridge.index.hidden_links import HiddenTargets, Link, NamedLink, count_links
 from vaultbridge.index.listing import FEW_ROWS, join_files
 from vaultbridge.index.store.file_cache import VisibleFiles
 from vaultbridge.index.store.schema import split_for_sql
@@ -21,13 +22,6 @@ from vaultbridge.index.totals import MISSING
 from vaultbridge.index.visible_totals import select_rows
 from vaultbridge.links.resolve import name_key
 from vaultbridge.vault.paths import VaultPath
-
-LeadsElsewhere = Callable[[str, Mapping[int, str], int, int], bool]
-"""Whether a link with this target, by the id of its source, leads to another file than the hidden one with
-the last id."""
-
-_Link = tuple[int, int, str]
-"""Source, number and target."""
 
 
 class UnresolvedTarget(Struct, frozen=True):
@@ -51,7 +45,7 @@ class MissingTargets(Struct, frozen=True):
     paths: Mapping[int, str]
     hidden: Set[int] = frozenset()
     corrected: dict[str, tuple[int, int]] = {}
-    to_hidden: dict[str, list[_Link]] = {}
+    to_hidden: dict[str, list[Link]] = {}
 
     def list_frequent(self, db: sqlite3.Connection) -> Iterator[tuple[str, int, int]]:
         """Yields the key, the number of links and the number of notes of each, most frequent first."""
@@ -70,7 +64,7 @@ class MissingTargets(Struct, frozen=True):
         if key not in self.corrected:
             return _read_target(db, key, count, notes, limit=limit, offset=offset)
         rows = db.execute("SELECT source, seq, target FROM links WHERE missing = ?", (key,))
-        links: list[_Link] = [row for row in rows if row[0] not in self.hidden]
+        links: list[Link] = [row for row in rows if row[0] not in self.hidden]
         links += self.to_hidden.get(key, ())
         links.sort(key=lambda link: (self.paths[link[0]], link[1]))
         sources = list(dict.fromkeys(VaultPath(self.paths[source]) for source, _, _ in links))
@@ -89,30 +83,45 @@ def read_missing(db: sqlite3.Connection, paths: Mapping[int, str]) -> MissingTar
 
 
 def read_visible_missing(
-    db: sqlite3.Connection, paths: Mapping[int, str], files: VisibleFiles, leads_elsewhere: LeadsElsewhere
+    db: sqlite3.Connection,
+    paths: Mapping[int, str],
+    files: VisibleFiles,
+    targets: HiddenTargets,
+    leads_elsewhere: Callable[[NamedLink], bool],
 ) -> MissingTargets:
-    """For a caller who does not see all files. Call `are_current` first."""
+    """For a caller who does not see all files. `leads_elsewhere` says whether a link leads to a visible file.
+    Call `are_current` first."""
     whole = read_missing(db, paths)
     less = _count_of_hidden(db, files)
-    to_hidden: dict[str, list[_Link]] = {}
-    for source, links in files.links_to_hidden(db).items():
-        for seq, target, to in links:
-            if not leads_elsewhere(target, paths, source, to):
-                to_hidden.setdefault(name_key(target), []).append((source, seq, target))
+    to_hidden, corrected = targets.groups.copy(), targets.counts.copy()
+    for link in targets.named:
+        if not leads_elsewhere(link):
+            key = name_key(link.target)
+            to_hidden[key] = [*to_hidden.get(key, ()), (link.source, link.seq, link.target)]
+            corrected[key] = count_links(to_hidden[key])
+    # Few targets of links to hidden files are missing elsewhere too.
     stored = _read_stored(db, less.keys() | to_hidden.keys())
-    corrected: dict[str, tuple[int, int]] = {}
-    total, places, rows = whole.links, whole.places, whole.rows
-    for key in less.keys() | to_hidden.keys():
-        had = stored.get(key, (0, 0))
+    for key, had in stored.items():
         count, sources = less.get(key, (0, set()))
         more = to_hidden.get(key, [])
-        adding = {source for source, _, _ in more}
-        # Few targets of links to hidden files are missing elsewhere too.
-        notes = sum(not _has_missing(db, source, key) for source in adding) if had[0] else len(adding)
-        corrected[key] = now = (had[0] - count + len(more), had[1] - len(sources) + notes)
-        total, places = total + now[0] - had[0], places + now[1] - had[1]
-        rows += bool(now[0]) - bool(had[0])
-    return MissingTargets(total, places, rows, paths, files.hidden, corrected, to_hidden)
+        notes = sum(not _has_missing(db, source, key) for source in {source for source, _, _ in more})
+        corrected[key] = (had[0] - count + len(more), had[1] - len(sources) + notes)
+    (links, places, rows), (links_had, places_had, rows_had) = _sum(corrected), _sum(stored)
+    return MissingTargets(
+        whole.links + links - links_had,
+        whole.places + places - places_had,
+        whole.rows + rows - rows_had,
+        paths,
+        files.hidden,
+        corrected,
+        to_hidden,
+    )
+
+
+def _sum(counts: dict[str, tuple[int, int]]) -> tuple[int, int, int]:
+    """Returns the number of links, of places and of targets."""
+    links = [links for links, _ in counts.values()]
+    return sum(links), sum(notes for _, notes in counts.values()), len(links) - links.count(0)
 
 
 def _count_of_hidden(db: sqlite3.Connection, files: VisibleFiles) -> dict[str, tuple[int, set[int]]]:

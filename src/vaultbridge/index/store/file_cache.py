@@ -56,23 +56,31 @@ _LINKS: Final = "links to hidden"
 _SELECT_LINKS: Final = "SELECT source, seq, target, target_id FROM links"
 
 
+LinkedByHidden = dict[int, int | None]
+
+_LINKED: Final = "linked by hidden"
+_SELECT_TARGET: Final = "SELECT target_id FROM links"
+_RESOLVED: Final = "+target_id IS NOT NULL"
+"""The plus keeps SQLite from going through all links that lead to a file."""
+
+
 class VisibleFiles(Struct, frozen=True):
     """The paths of the visible files by id, the ids of those whose content is indexed, and the ids of all
     other files. Callers may store what they compute: in `of_hidden` from the rows of hidden files, until one
     of these changes, and in `answers` from any rows, until anything changes. `lazy` has what was read later:
-    see `links_to_hidden`."""
+    see `links_to_hidden` and `linked_by_hidden`."""
 
     paths: dict[int, str]
     searchable: set[int]
     hidden: set[int]
     of_hidden: dict[str, Any]
-    lazy: dict[str, LinksToHidden]
+    lazy: dict[str, Any]
     answers: dict[Any, Any]
 
     def links_to_hidden(self, db: sqlite3.Connection) -> LinksToHidden:
         """Returns number, target and target's id of each link from a visible file to a hidden one, by the
         id of the former. Shared: do not change it."""
-        found = self.lazy.get(_LINKS)
+        found: LinksToHidden | None = self.lazy.get(_LINKS)
         if found is None:
             found = {}
             for marks, part in split_for_sql(self.hidden):
@@ -81,6 +89,19 @@ class VisibleFiles(Struct, frozen=True):
                     if source not in self.hidden:
                         found[source] = (*found.get(source, ()), tuple(link))
             self.lazy[_LINKS] = found
+        return found
+
+    def linked_by_hidden(self, db: sqlite3.Connection) -> LinkedByHidden:
+        """Returns, for the id of each visible file that hidden ones link to, that of another visible file
+        that links to it too; None if there is none. Shared: do not change it."""
+        found: LinkedByHidden | None = self.lazy.get(_LINKED)
+        if found is None:
+            targets: set[int] = set()
+            for marks, part in split_for_sql(self.hidden):
+                rows = db.execute(f"{_SELECT_TARGET} WHERE source IN ({marks}) AND {_RESOLVED}", part)
+                targets.update(to for (to,) in rows)
+            found = {to: _find_source(db, to, self.hidden) for to in targets - self.hidden}
+            self.lazy[_LINKED] = found
         return found
 
 
@@ -381,6 +402,14 @@ def _list_differing(visible: Visible, earlier: Visible) -> Iterable[str] | None:
     return visible.list_differing(earlier) if isinstance(visible, FileFilter) else None
 
 
+def agree(visible: Visible | None, earlier: Visible | None) -> bool:
+    """Whether two filters are known to agree about every file that was there before and after."""
+    if visible is None or earlier is None:
+        return visible is earlier
+    differing = _list_differing(visible, earlier)
+    return differing is not None and not [*differing]
+
+
 def _find_ids(db: sqlite3.Connection, paths: Iterable[str]) -> Iterable[int]:
     for path in paths:
         if (row := db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()) is not None:
@@ -423,19 +452,45 @@ def _update_view(
     if searched & seen != searchable & seen or not searched.isdisjoint(lost | gone):
         searched = (searched - lost - gone - seen) | (searchable & seen)
     untouched = known.hidden.isdisjoint(judged) and hidden.isdisjoint(judged)
-    lazy: dict[str, LinksToHidden] = {}
+    lazy: dict[str, Any] = {}
     if untouched and (links := known.lazy.get(_LINKS)) is not None:
         lazy[_LINKS] = _update_links(db, links, judged, hidden)
+    if untouched and (linked := known.lazy.get(_LINKED)) is not None:
+        lazy[_LINKED] = _update_linked(db, linked, judged, hidden)
     return VisibleFiles(shown, searched, hidden, known.of_hidden if untouched else {}, lazy, {})
 
 
 def _update_links(
     db: sqlite3.Connection, links: LinksToHidden, judged: set[int], hidden: set[int]
 ) -> LinksToHidden:
-    links = links.copy()
+    """Returns the same object if nothing differs, so that what was computed from it stays valid."""
+    updated = links
     for source in judged:
-        links.pop(source, None)
-        rows = db.execute(f"{_SELECT_LINKS} WHERE source = ? AND +target_id IS NOT NULL", (source,))
-        if found := tuple(tuple(link) for _, *link in rows if link[2] in hidden):
-            links[source] = found
-    return links
+        rows = db.execute(f"{_SELECT_LINKS} WHERE source = ? AND {_RESOLVED}", (source,))
+        found = tuple(tuple(link) for _, *link in rows if link[2] in hidden)
+        if found != links.get(source, ()):
+            updated = links.copy() if updated is links else updated
+            updated.pop(source, None)
+            if found:
+                updated[source] = found
+    return updated
+
+
+def _find_source(db: sqlite3.Connection, target: int, hidden: set[int]) -> int | None:
+    """Returns a visible file that links to this one. Most have several, and the first is enough."""
+    rows = db.execute("SELECT source FROM links WHERE target_id = ?", (target,))
+    return next((source for (source,) in rows if source != target and source not in hidden), None)
+
+
+def _update_linked(
+    db: sqlite3.Connection, linked: LinkedByHidden, judged: set[int], hidden: set[int]
+) -> LinkedByHidden:
+    """Which files the hidden ones link to is the same. A file that was found for one may no longer link to
+    it, and one for which there was none may have one now."""
+    doubtful = {to for to, source in linked.items() if source in judged}
+    for source in judged:
+        rows = db.execute(
+            "SELECT target_id FROM links WHERE source = ? AND +target_id IS NOT NULL", (source,)
+        )
+        doubtful.update(to for (to,) in rows if to in linked and linked[to] is None)
+    return linked | {to: _find_source(db, to, hidden) for to in doubtful}
