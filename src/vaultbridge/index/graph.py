@@ -156,16 +156,15 @@ class LinkGraph:
             return rows
         # For this caller, links to a hidden file of the same name lead here.
         key = name_key(file_name(path))
-        naming = (
-            f"SELECT there.path, source_file.path, seq, {_COLUMNS} FROM links"
-            " JOIN files source_file ON source_file.id = links.source"
-            " JOIN files there ON there.id = target_id"
-            " WHERE (links.key = ? OR links.exact_key = ?) AND there.path != ?"
-        )
-        for row in db.execute(naming, (key, key, path)):
-            to, source, target = row[0], row[1], row[6]
-            if not self._exists(to) and self._exists(source) and self._resolve(target, source)[0] == path:
-                rows.append(row[1:])
+        paths, hidden = self._index.paths(db), hidden_ids(self._index, db, self._exists)
+        naming = f"SELECT target_id, source, seq, {_COLUMNS} FROM links WHERE key = ? OR exact_key = ?"
+        for to, source, *link in db.execute(naming, (key, key)):
+            # Few links lead to hidden files, so that is asked before anything else.
+            if to not in hidden or source in hidden or paths[to] == path:
+                continue
+            target = link[4]
+            if self._resolve(target, paths[source])[0] == path:
+                rows.append((paths[source], *link))
         return rows
 
     def unresolved(
