@@ -361,6 +361,31 @@ def test_a_note_that_is_saved_and_indexed_during_a_comparison_stays_in_the_index
         assert sorted(other.table()) == ["Sub/b.md", "Sub/new.md", "a.md"]
 
 
+def test_an_older_file_that_is_put_back_while_another_process_indexes_is_what_the_index_has(
+    make_vault: MakeVault,
+) -> None:
+    """As a backup or a version control does it: the file has an earlier time than the one it replaces."""
+    vault = make_vault({"a.md": "first", "b.md": ""})
+    place, aside = vault.folder / "a.md", vault.folder / "aside"
+    place.write_text("put back")
+    os.utime(place, (1_000_000_000, 1_000_000_000))
+
+    def replace_for_a_moment() -> None:
+        if not aside.exists() and "second" not in seen:
+            place.rename(aside)
+            place.write_text("second")
+            with closing(Index.open(vault.cache)) as other:
+                Synchronizer(vault.root, other).sync_paths([VaultPath("a.md")])
+                seen.append("second" if search(other, "second").total else "")
+            aside.replace(place)
+
+    seen: list[str] = []
+    vault.sync.sync_paths([VaultPath("a.md")], replace_for_a_moment)
+    assert seen == ["second"]
+    assert search(vault.index, "back").total == 1
+    assert vault.dump() == vault.rebuild()
+
+
 def test_a_comparison_finds_what_is_new_changed_and_gone_among_trusted_files(make_vault: MakeVault) -> None:
     vault = make_vault(dict.fromkeys(("a.md", "b.md", "c.md", "d.png", "Sub/e.md"), ""))
     with vault.index.writing() as db:

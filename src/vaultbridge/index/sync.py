@@ -6,7 +6,7 @@ one transaction, so that during a move no reader sees the vault without the file
 batches, so that readers see the first notes early.
 
 Another process may write rows of the same files at the same time. So rows are compared again inside the
-transaction: the process that read the newer file wins, and the next comparison corrects the rest.
+transaction: the process that read the file as it still is wins, and the next comparison corrects the rest.
 """
 
 from __future__ import annotations
@@ -294,6 +294,15 @@ class _Change:
     def may_trust(self, mtime_ns: int) -> bool:
         return not is_racy(mtime_ns, self.started)
 
+    def _is_on_disk(self, entry: FileEntry) -> bool:
+        """Whether a file is still as it was read."""
+        now = compare.scan_path(self.root, entry.path).entries.get(entry.path)
+        return now is not None and (now.size, now.mtime_ns, now.ino) == (
+            entry.size,
+            entry.mtime_ns,
+            entry.ino,
+        )
+
     def writes_nothing(self, results: Iterable[ChunkResult]) -> bool:
         """Whether every row is already as it would be written. That is so for files that were read again only
         because they are too recent to be trusted by their stat, and still are. A transaction would make every
@@ -432,15 +441,16 @@ class _Change:
     ) -> None:
         entry = self.entries[result.path]
         compared = self.compared.get(result.path)
-        mtime_ns = result.signature.mtime_ns if result.signature else entry.mtime_ns
-        if compared is not None and row.mtime_ns != compared.mtime_ns and row.mtime_ns > mtime_ns:
-            return
         if result.signature is not None:
             signature = result.signature
             entry = FileEntry(entry.path, signature.size, signature.mtime_ns, signature.ino, entry.kind)
+        if compared is not None and row.mtime_ns != compared.mtime_ns and not self._is_on_disk(entry):
+            # Another process has written a newer row. Not the later time decides: a file that was put back
+            # may be older than the one that it replaced.
+            return
         # Content that could not be read is read again at every comparison.
         unread = result.signature is None and not entry.placeholder and entry.size <= NOTE_PARSE_BYTES
-        trusted = self.may_trust(mtime_ns) and not unread
+        trusted = self.may_trust(entry.mtime_ns) and not unread
         target = write.FileWrite(db, row.id, entry, trusted, table, ids, totals)
         rows, relinked = result.rows, result.relinked
         if relinked is not None:
