@@ -115,8 +115,11 @@ class InvalidQuery(InvalidArgument):
 
 
 class VaultNotFound(VaultbridgeError):
+    """`place` is where the folder should be, for the screen of its owner alone: it is sent to nobody."""
+
     code = "VAULT_NOT_FOUND"
     reason = "vault-not-found"
+    place = ""
 
 
 class NoteNotFound(VaultbridgeError):

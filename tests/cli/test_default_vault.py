@@ -98,6 +98,17 @@ def test_no_vault_anywhere_says_how_to_name_one(machine: Machine) -> None:
     assert machine.run("read", "Plain/", "Where").stdout == "this is Plain\n"
 
 
+@pytest.mark.parametrize("named", ["~/Gone/Notes", "./Gone/Notes", "by the environment"])
+def test_a_vault_that_is_missing_is_named_with_its_whole_path(machine: Machine, named: str) -> None:
+    """Who set a variable long ago, or moved to another folder, sees where the command looked."""
+    if named == "by the environment":
+        done = machine.run("search", "x", environ={"VAULTBRIDGE_VAULT": str(machine.home / "Gone" / "Notes")})
+    else:
+        done = machine.run("search", named, "x")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"There is no folder {machine.home / 'Gone' / 'Notes'}." in done.stderr
+
+
 def test_a_folder_is_the_vault_if_there_is_no_other(machine: Machine) -> None:
     machine.add_vault("Plain", known=False, opened=False)
     append = '{"op": "append", "note": "Where", "content": "more"}'

@@ -15,7 +15,7 @@ import msgspec
 
 from vaultbridge.cli.parser import USAGE, Parser, ParserRequest, UsageExit
 from vaultbridge.cli.terminal import Terminal, disarm, page_output, read_width, to_one_line
-from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, VaultbridgeError
+from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, VaultbridgeError, VaultNotFound
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
@@ -62,6 +62,8 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
     except VaultbridgeError as error:
         if isinstance(error, NoteNotFound) and not error.hint:
             error.hint = "`vaultbridge search` finds notes by their words."
+        if isinstance(error, VaultNotFound) and error.place:
+            error.message = f"There is no folder {error.place}."
         if not (isinstance(error, InvalidArgument) and _is_wrong_usage(parser, args, error)):
             report(error, as_json=args.json)
             return FAILED

@@ -127,7 +127,9 @@ def find_vault(
     if place is not None and place.exists():
         raise VaultNotFound(f"{name!r} is a file, not the folder of a vault.", hint=hint)
     if name != text:
-        raise VaultNotFound(f"There is no folder {name!r} at the path that was given.", hint=hint)
+        missing = VaultNotFound(f"There is no folder {name!r} at the path that was given.", hint=hint)
+        missing.place = str((place or Path(text)).absolute())
+        raise missing
     raise VaultNotFound(f"There is no vault {text!r}.", hint=hint)
 
 
