@@ -4,6 +4,10 @@ It runs after the Host and Origin checks. A token that is sent is always checked
 where none is needed. Without a token, only programs on this machine are allowed, and only while the server
 listens on loopback and is not behind a proxy, where every caller seems to be local.
 
+A server that is only for this machine may be reached from elsewhere all the same, through a tunnel that its
+owner has started. `refuse_forwarded` sees every request before its route does, so that no route can forget
+it: what came through a proxy needs an access token, and reaches only the routes that take one.
+
 An MCP client that is refused because it has no token tries to register by OAuth, at addresses that it
 guesses, and shows its user the answer. We have no OAuth, so `add_no_oauth_route` answers there with how to
 make a token.
@@ -12,13 +16,16 @@ make a token.
 from __future__ import annotations
 
 import hmac
-from ipaddress import ip_address
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
 
 from vaultbridge.errors import PermissionDenied, VaultbridgeError
-from vaultbridge.protocols.http.guard import LOOPBACK, find_host
+from vaultbridge.protocols.http.callers import find_forwarding_mark, is_foreign_page, is_local
+from vaultbridge.protocols.http.failures import from_refusal, to_response
+from vaultbridge.protocols.http.guard import LOOPBACK
+from vaultbridge.protocols.http.request import close_if_body_unread
 from vaultbridge.protocols.mcp.http.endpoint import Grant
 from vaultbridge.web.api.routes import PageGrant
 from vaultbridge.web.api.view import TokenFacts
@@ -46,10 +53,6 @@ def add_no_oauth_route(app: web.Application) -> None:
     app.router.add_post(REGISTER, refuse)
 
 
-BROWSER_HEADERS: Final = ("Origin", "Sec-Fetch-Site")
-"""Headers that browsers add and pages cannot remove. `Sec-Fetch-Mode` is not among them: Node adds it to each
-fetch, and many assistants run on Node. A browser never sends it without `Sec-Fetch-Site`."""
-
 OWNER: Final = "owner"
 """The principal of a caller with the bridge's own token."""
 
@@ -60,21 +63,75 @@ TOKEN_CHARS: Final = 512
 """The longest token that is checked; ours have 47 characters."""
 
 
+TOKEN_ROUTES: Final = ("/mcp", "/sse", "/messages", "/bridge", "/page/api")
+"""The routes, with all below them, that take an access token. All others are for the owner's own machine,
+unless the server is meant for more."""
+
+SEND_TOKEN: Final = (
+    "`vaultbridge token make NAME` makes a token; send it as the header `Authorization: Bearer …`."
+)
+
+
+def is_for_this_machine(config: Config) -> bool:
+    """Whether the server is meant for callers on this machine only."""
+    return config.server.host in LOOPBACK and not config.server.behind_proxy
+
+
 def allows_local_programs(config: Config) -> bool:
     """Whether programs on this machine need no token."""
-    server = config.server
-    return server.host in LOOPBACK and not server.behind_proxy and not config.tokens.required
+    return is_for_this_machine(config) and not config.tokens.required
 
 
 class Access:
     """`own_token` is the bridge's own secret from its lock file; it grants everything. With `open_locally`, a
     local program needs no token."""
 
-    def __init__(self, servers: Servers, tokens: TokenStore, *, own_token: str, open_locally: bool) -> None:
+    def __init__(
+        self,
+        servers: Servers,
+        tokens: TokenStore,
+        *,
+        own_token: str,
+        open_locally: bool,
+    ) -> None:
         self._servers = servers
         self._tokens = tokens
         self._own_token = own_token
         self.open_locally = open_locally
+
+    @web.middleware
+    async def refuse_forwarded(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        """The middleware of a server that is only for this machine."""
+        mark = find_forwarding_mark(request)
+        if mark:
+            try:
+                self._check_forwarded(request, mark)
+            except web.HTTPException as refusal:
+                response = to_response(from_refusal(refusal))
+                close_if_body_unread(request, response)
+                return response
+        return await handler(request)
+
+    def _check_forwarded(self, request: web.Request, mark: str) -> None:
+        """Raises 401, 403 or 503."""
+        came = f"came through a proxy or a tunnel (it has {mark})"
+        resource = request.match_info.route.resource
+        path = "" if resource is None else resource.canonical
+        if not any(path == route or path.startswith(f"{route}/") for route in TOKEN_ROUTES):
+            raise web.HTTPForbidden(
+                text=f"This address is only for this machine, and the request {came}. A server for other "
+                "machines is started with `vaultbridge serve --behind-proxy --allow-host NAME`."
+            )
+        secret = _read_bearer(request)
+        if secret is None:
+            raise _unauthorized(f"A bearer token is required, because the request {came}. {SEND_TOKEN}")
+        if self._is_own(secret):
+            raise web.HTTPForbidden(
+                text=f"This token is only for this machine, and the request {came}. {SEND_TOKEN}"
+            )
+        self._admit(secret)
 
     async def authorize_bridge(self, request: web.Request) -> Grant:
         """Authorize a request to Bridge v1, whose specification admits local pages. Raises 401, 403 or
@@ -131,9 +188,13 @@ class Access:
         secret = _read_bearer(request)
         if secret is not None:
             return self._grant_token(secret)
-        browser = any(name in request.headers for name in BROWSER_HEADERS) and not _is_our_page(request)
-        if not self.open_locally or not _is_local(request) or (browser and not pages):
-            raise _unauthorized("A bearer token is required; `vaultbridge token make` creates one.")
+        if not self.open_locally or not is_local(request):
+            raise _unauthorized(f"A bearer token is required. {SEND_TOKEN}")
+        if not pages and is_foreign_page(request):
+            raise _unauthorized(
+                "A bearer token is required, because the request comes from a browser: any page that is open "
+                f"there could send it. {SEND_TOKEN}"
+            )
         return Grant(self._servers.full, LOCAL)
 
     def _grant_token(self, secret: str) -> Grant:
@@ -168,24 +229,6 @@ def _read_bearer(request: web.Request) -> str | None:
     scheme, _, secret = values[0].partition(" ")
     is_valid = len(values) == 1 and scheme.lower() == "bearer" and len(secret) <= TOKEN_CHARS
     return secret.strip() if is_valid else ""
-
-
-def _is_our_page(request: web.Request) -> bool:
-    """Whether the headers say that the request comes from a page of this server. Pages cannot set these
-    headers, and the Host has been checked before."""
-    scheme = "https" if request.secure else "http"
-    own = f"{scheme}://{find_host(request)}".lower()
-    origins = [origin.lower() for origin in request.headers.getall("Origin", [])]
-    return origins == [own] and request.headers.get("Sec-Fetch-Site", "same-origin") == "same-origin"
-
-
-def _is_local(request: web.Request) -> bool:
-    transport = request.transport
-    peer = transport.get_extra_info("peername") if transport is not None else None
-    if not isinstance(peer, tuple):
-        return False
-    # Nearly every caller has one of these two addresses, which then need not be parsed.
-    return peer[0] in ("127.0.0.1", "::1") or ip_address(str(peer[0]).partition("%")[0]).is_loopback
 
 
 def _unauthorized(text: str, *, error: str = "") -> web.HTTPUnauthorized:

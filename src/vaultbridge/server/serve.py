@@ -40,7 +40,13 @@ from vaultbridge.protocols.http.guard import LOOPBACK, HostGuard
 from vaultbridge.protocols.http.listen import reserve_connections, serve_app
 from vaultbridge.protocols.mcp.http.endpoint import EndExchanges, add_mcp_routes
 from vaultbridge.protocols.mcp.stdio import list_ending_signals
-from vaultbridge.server.access import OWNER, Access, add_no_oauth_route, allows_local_programs
+from vaultbridge.server.access import (
+    OWNER,
+    Access,
+    add_no_oauth_route,
+    allows_local_programs,
+    is_for_this_machine,
+)
 from vaultbridge.server.config.model import Config, ServerConfig, VaultConfig
 from vaultbridge.server.ide import HubAccess, IdeService
 from vaultbridge.server.live import LiveConfig, watch
@@ -197,7 +203,12 @@ async def run_server(
         ide = _make_ide(config, servers, engines, presence.token, guard, activity)
         for folder, hub in ide.hubs:
             hub_access.add_hub(folder, hub)
-        access = Access(servers, tokens, own_token=presence.token, open_locally=allows_local_programs(config))
+        access = Access(
+            servers,
+            tokens,
+            own_token=presence.token,
+            open_locally=allows_local_programs(config),
+        )
         live = LiveConfig(options, catalog, servers, access, [hub for _, hub in ide.hubs], folders)
         await live.start()
         codes = LinkCodes(presence.token)
@@ -348,7 +359,7 @@ def check_exposure(config: Config, tokens: TokenStore) -> None:
     server = config.server
     if bool(server.tls_certificate) != bool(server.tls_key):
         raise InvalidArgument("A TLS certificate and its key belong together.", argument="usage")
-    if server.host in LOOPBACK and not server.behind_proxy:
+    if is_for_this_machine(config):
         return
     if server.host not in LOOPBACK and not (server.tls_certificate or server.behind_proxy):
         raise InvalidArgument(
@@ -383,7 +394,7 @@ def _make_app(
     assistants: AssistantsView,
     facts: ServedFacts,
 ) -> tuple[web.Application, EndExchanges]:
-    app = web.Application()
+    app = web.Application(middlewares=[access.refuse_forwarded] if is_for_this_machine(config) else ())
     add_bridge_routes(
         app,
         guard=guard,
