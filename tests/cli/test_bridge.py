@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,9 @@ COMMAND = [sys.executable, "-m", "vaultbridge"]
 
 
 @asynccontextmanager
-async def serving(vault: Path, port: int = 0) -> AsyncIterator[tuple[int, asyncio.subprocess.Process]]:
+async def serving(
+    vault: Path, port: int = 0, options: Sequence[str] = ()
+) -> AsyncIterator[tuple[int, asyncio.subprocess.Process]]:
     """A real `vaultbridge serve` in its own process; it is killed, not asked, at the end."""
     environ = {
         **os.environ,
@@ -34,7 +36,7 @@ async def serving(vault: Path, port: int = 0) -> AsyncIterator[tuple[int, asynci
         "VAULTBRIDGE_CONFIG": str(vault.parent / "config" / "config.toml"),
     }
     process = await asyncio.create_subprocess_exec(
-        *COMMAND, "serve", str(vault), "--port", str(port), "--json", "--no-ide",
+        *COMMAND, "serve", str(vault), "--port", str(port), "--json", "--no-ide", *options,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, env=environ,
     )  # fmt: skip
     assert process.stdout is not None

@@ -170,6 +170,87 @@ async def test_a_page_of_this_very_server_needs_no_token_and_other_pages_do(serv
             assert (await ask(served, {**MCP, **page}, "ping"))[0] == 401, page
 
 
+async def call_bridge(served: Served, headers: dict[str, str], **options: Any) -> tuple[int, str]:
+    """Create a note over Bridge v1; returns the status and, of a refusal, its reason."""
+    url = f"{served.url}/bridge/v1/tools/create_note/call"
+    body = json.dumps({"arguments": {"name": "Planted", "content": "by a page"}})
+    async with served.http.post(url, data=body, headers=headers, **options) as response:
+        assert response.headers.get("Access-Control-Allow-Origin", "*") == "*"
+        return response.status, (await response.json()).get("message", "")
+
+
+PAGES = [
+    {"Origin": "http://localhost:5173", "Sec-Fetch-Site": "same-site"},
+    {"Origin": "http://127.0.0.1:5173", "Sec-Fetch-Site": "cross-site"},
+    {"Origin": "http://localhost:5173"},  # An older browser.
+    {"Origin": "app://obsidian.md", "Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site"},  # An image, a link or a form that gets.
+    {"Sec-Fetch-Site": "none"},
+    {"Sec-Fetch-Site": "same-origin"},  # A page of ours sends its Origin when it posts.
+    {"Sec-Fetch-Site": ""},
+]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+async def test_a_page_on_this_machine_needs_a_token_for_bridge_v1_too(
+    serving: Serving, page: dict[str, str]
+) -> None:
+    async with serving() as served:
+        for kind in ("text/plain", "application/json", "application/x-www-form-urlencoded"):
+            status, why = await call_bridge(served, {**page, "Content-Type": kind})
+            assert status == 401
+            for word in ("page", "vaultbridge token make NAME", "Authorization: Bearer", "--cors any"):
+                assert word in why
+        assert not (served.vault / "Planted.md").exists()
+        _, secret = served.tokens.make("page")
+        assert (await call_bridge(served, {**page, **make_bearer(secret)}))[0] == 200
+        assert (served.vault / "Planted.md").exists()
+
+
+async def test_a_program_needs_no_token_for_bridge_v1(serving: Serving) -> None:
+    """Document 003: no authentication is enforced. Node marks its requests, but is not a browser."""
+    async with serving() as served:
+        for number, headers in enumerate(({}, {"Sec-Fetch-Mode": "cors"}, {"Content-Type": "text/plain"})):
+            (served.vault / "Planted.md").unlink(missing_ok=True)
+            assert (await call_bridge(served, headers))[0] == 200, number
+            assert await served.status("/bridge/v1/tools", **headers) == 200
+
+
+async def test_a_page_of_this_very_server_may_use_bridge_v1(serving: Serving) -> None:
+    async with serving() as served:
+        own = {"Origin": served.url, "Sec-Fetch-Site": "same-origin"}
+        assert (await call_bridge(served, own))[0] == 200
+        # A browser sends no Origin when a page reads from its own server.
+        assert await served.status("/bridge/v1/tools", **{"Sec-Fetch-Site": "same-origin"}) == 200
+        assert await served.status("/bridge/v1/tools", **{"Sec-Fetch-Site": "same-site"}) == 401
+        assert (await call_bridge(served, {**own, "Sec-Fetch-Site": "same-site"}))[0] == 401
+
+
+async def test_with_cors_any_every_page_may_use_bridge_v1_and_still_not_mcp(serving: Serving) -> None:
+    async with serving('[server]\nport = 0\ncors = "any"\n') as served:
+        for page in ({"Origin": "https://anywhere.example"}, {"Origin": "null"}, *PAGES):
+            (served.vault / "Planted.md").unlink(missing_ok=True)
+            assert (await call_bridge(served, page))[0] == 200, page
+            assert (await ask(served, {**MCP, **page}, "ping"))[0] == 401, page
+        assert (await call_bridge(served, {"X-Forwarded-For": "203.0.113.7"}))[0] == 401
+
+
+async def test_a_page_from_disk_learns_which_option_lets_it_in(serving: Serving) -> None:
+    async with serving() as served:
+        status, why = await call_bridge(served, {"Origin": "null"})
+        assert status == 403
+        assert "opened from disk" in why
+        assert "--cors any" in why
+
+
+async def test_an_origin_that_the_owner_named_needs_a_token(serving: Serving) -> None:
+    async with serving('[server]\nport = 0\norigins = ["https://notes.example"]\n') as served:
+        page = {"Origin": "https://notes.example", "Sec-Fetch-Site": "cross-site"}
+        assert (await call_bridge(served, page))[0] == 401
+        _, secret = served.tokens.make("page")
+        assert (await call_bridge(served, {**page, **make_bearer(secret)}))[0] == 200
+
+
 async def test_two_authorization_headers_are_refused(serving: Serving) -> None:
     async with serving() as served:
         _, secret = served.tokens.make("phone")

@@ -39,7 +39,9 @@ def main(argv: list[str]) -> int:
         choices=("off", "destructive", "all"),
         help="which changes wait for your decision",
     )
-    parser.add_argument("--cors", choices=("local", "any"), help="any: pages from every site may call")
+    parser.add_argument(
+        "--cors", choices=("local", "any"), help="any: every page may use Bridge v1 without a token"
+    )
     parser.add_argument(
         "--allow-host",
         action="append",

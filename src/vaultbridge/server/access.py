@@ -2,7 +2,8 @@
 
 It runs after the Host and Origin checks. A token that is sent is always checked: a wrong one is refused even
 where none is needed. Without a token, only programs on this machine are allowed, and only while the server
-listens on loopback and is not behind a proxy, where every caller seems to be local.
+listens on loopback and is not behind a proxy, where every caller seems to be local. A page in a browser is
+not a program.
 
 A server that is only for this machine may be reached from elsewhere all the same, through a tunnel that its
 owner has started. `refuse_forwarded` sees every request before its route does, so that no route can forget
@@ -84,7 +85,7 @@ def allows_local_programs(config: Config) -> bool:
 
 class Access:
     """`own_token` is the bridge's own secret from its lock file; it grants everything. With `open_locally`, a
-    local program needs no token."""
+    local program needs no token, and with `open_to_pages` a page needs none for Bridge v1 either."""
 
     def __init__(
         self,
@@ -93,11 +94,13 @@ class Access:
         *,
         own_token: str,
         open_locally: bool,
+        open_to_pages: bool = False,
     ) -> None:
         self._servers = servers
         self._tokens = tokens
         self._own_token = own_token
         self.open_locally = open_locally
+        self._open_to_pages = open_to_pages
 
     @web.middleware
     async def refuse_forwarded(
@@ -134,9 +137,14 @@ class Access:
         self._admit(secret)
 
     async def authorize_bridge(self, request: web.Request) -> Grant:
-        """Authorize a request to Bridge v1, whose specification admits local pages. Raises 401, 403 or
+        """Authorize a request to Bridge v1, as for MCP unless it is open to every page. Raises 401, 403 or
         503."""
-        return self._grant(request, pages=True)
+        return self._grant(
+            request,
+            pages=self._open_to_pages,
+            page_hint=" Its owner can let every page of every site in without one, with "
+            "`vaultbridge serve --cors any`.",
+        )
 
     async def authorize_mcp(self, request: web.Request) -> Grant:
         """Authorize a request to MCP: a page in a browser needs a token even on this machine, unless this
@@ -184,7 +192,7 @@ class Access:
         local = (LOCAL,) if self.open_locally else ()
         return frozenset((OWNER, *local, *self.list_valid_principals()))
 
-    def _grant(self, request: web.Request, *, pages: bool) -> Grant:
+    def _grant(self, request: web.Request, *, pages: bool, page_hint: str = "") -> Grant:
         secret = _read_bearer(request)
         if secret is not None:
             return self._grant_token(secret)
@@ -193,7 +201,7 @@ class Access:
         if not pages and is_foreign_page(request):
             raise _unauthorized(
                 "A bearer token is required, because the request comes from a browser: any page that is open "
-                f"there could send it. {SEND_TOKEN}"
+                f"there could send it. {SEND_TOKEN}{page_hint}"
             )
         return Grant(self._servers.full, LOCAL)
 

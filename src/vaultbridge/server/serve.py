@@ -208,6 +208,7 @@ async def run_server(
             tokens,
             own_token=presence.token,
             open_locally=allows_local_programs(config),
+            open_to_pages=config.server.cors == "any",
         )
         live = LiveConfig(options, catalog, servers, access, [hub for _, hub in ide.hubs], folders)
         await live.start()

@@ -65,6 +65,13 @@ class HostGuard:
         """Return why a request is refused, or None if it is allowed."""
         refusal = self.find_host_refusal(host)
         if refusal is None and origin is not None and not self.allows_origin(origin):
+            if origin == "null":
+                return (
+                    "A page that was opened from disk, or runs in a sandbox, may not use this server: it has "
+                    "no Origin by which it could be allowed. Serve it from http://localhost and let it send "
+                    "a token; or the server's owner can let every page of every site use Bridge v1, with "
+                    "`vaultbridge serve --cors any`."
+                )
             return (
                 "Pages of that Origin may not use this server. "
                 "Its owner can allow one with `vaultbridge serve --allow-origin ORIGIN`."
