@@ -34,6 +34,7 @@ from vaultbridge.vault.identity.record import (
     VaultRecord,
     file_identity,
     holds_anything,
+    is_hidden,
     is_text,
     load_record,
     look_around,
@@ -112,34 +113,35 @@ class VaultIdentity:
     @property
     def may_have_been_emptied(self) -> bool:
         """Whether an empty folder in the vault's place proves that its files were deleted: it is the one in
-        which they were, or it is not empty at all."""
-        if holds_anything(self._folder):
-            return True
+        which they were. True if it is not empty, or cannot be listed."""
         record = self._record
-        if record is None or not (record.files or record.accepted):
-            return False
-        return record.is_at(self._folder, self._folder.stat())
+        try:
+            if holds_anything(self._folder):
+                return True
+            known = record is not None and (record.files or record.accepted)
+            return bool(known and record and record.is_at(self._folder, self._folder.stat()))
+        except OSError:
+            return True
 
     def renew(self) -> None:
         """Called after files were added or removed: looks again when little is left of the sample, so that a
         vault may change entirely as long as somebody watches."""
         record = self._record
-        if record is None or self._file is None or self.absence():
-            return
-        status = self._folder.stat()
-        present = record.count_present(self._folder)
-        few = min(SAMPLED, record.files)
-        current = (record.vault, record.device, record.inode) == (
-            str(self._folder),
-            status.st_dev,
-            status.st_ino,
-        )
-        missing = any(disk not in record.disks for disk in self._list_disks())
-        if not current or missing or len(record.sample) < few or few < SAMPLED or 4 * present < 3 * few:
+        if record is not None and self._file is not None and not self.absence() and self._is_outdated(record):
             self._store()
 
+    def _is_outdated(self, record: VaultRecord) -> bool:
+        few = min(SAMPLED, record.files)
+        if few < SAMPLED or len(record.sample) < few or record.vault != str(self._folder):
+            return True
+        if (record.device, record.inode) != self._known:
+            return True
+        if 4 * record.count_present(self._folder) < 3 * few:
+            return True
+        return any(disk not in record.disks for disk in self._list_disks())
+
     def _store(self, *, accepted: bool = False) -> None:
-        """A folder that cannot be written keeps what it has."""
+        """A record that cannot be written stays as it is."""
         try:
             self._write(accepted=accepted)
         except OSError as error:
@@ -170,19 +172,23 @@ class VaultIdentity:
                 self._record = record
 
     def _list_disks(self) -> list[str]:
-        return [disk for disk in list_mounts_beneath(self._folder) if holds_anything(self._folder / disk)]
+        mounts = list_mounts_beneath(self._folder)
+        return [place for place in mounts if is_text(place) and not any(map(is_hidden, place.split("/")))]
 
     def list_absent_disks(self) -> tuple[str, ...]:
-        """Return the folders of the vault whose own disk is missing now: nothing is there, or an empty folder
-        that is no mount point."""
-        if self._record is None:
+        """Return the folders of the vault whose own disk is missing now: nothing is mounted there, and the
+        folder is gone or empty."""
+        if self._record is None or not self._record.disks:
             return ()
-        return tuple(disk for disk in self._record.disks if self._is_disk_absent(disk))
+        mounted = self._list_disks()
+        return tuple(
+            disk for disk in self._record.disks if disk not in mounted and self._is_gone_or_empty(disk)
+        )
 
-    def _is_disk_absent(self, disk: str) -> bool:
-        place = self._folder / disk
+    def _is_gone_or_empty(self, disk: str) -> bool:
         try:
-            # `Path.is_mount` does not exist on Windows.
-            return not os.path.ismount(place) and not holds_anything(place)
-        except OSError:
+            return not holds_anything(self._folder / disk)
+        except FileNotFoundError:
             return True
+        except OSError:
+            return False

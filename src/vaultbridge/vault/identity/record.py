@@ -95,7 +95,11 @@ def holds_anything(folder: Path) -> bool:
     """Whether a folder contains anything of a vault; the files that systems leave on every disk are
     hidden."""
     with os.scandir(folder) as listing:
-        return any(not item.name.startswith(".") or item.name == CONFIG_FOLDER for item in listing)
+        return any(not is_hidden(item.name) or item.name == CONFIG_FOLDER for item in listing)
+
+
+def is_hidden(name: str) -> bool:
+    return name.startswith(".")
 
 
 def look_around(folder: Path) -> tuple[int, tuple[str, ...]]:
@@ -114,7 +118,7 @@ def _list_files(folder: Path) -> Iterator[str]:
         try:
             with os.scandir(folder / prefix) as listing:
                 for item in listing:
-                    if item.name.startswith("."):
+                    if is_hidden(item.name):
                         continue
                     looked += 1
                     if looked > SAMPLE_LOOKED_AT:

@@ -303,7 +303,7 @@ class Transactor:
         """Raises `VaultNotFound` or `EngineFailure` while a disk with files of an interrupted change is
         missing: nothing there could be undone, and the change would be forgotten."""
         self.root.check_disks(entry.paths)
-        if not self.root.identity.may_have_been_emptied and not leaves_trace(entry.acts):
+        if not leaves_trace(entry.acts) and not self.root.identity.may_have_been_emptied:
             raise EngineFailure(
                 f"Change {entry.id} was interrupted and waits for the vault: its folder is empty.",
                 hint=f"Is its disk connected? If the folder is right, its owner can confirm it: {CONFIRM}.",
