@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -63,20 +63,63 @@ MOUNTS: Final = Path("/proc/self/mountinfo")
 def find_disk_kind(folder: str, mounts: str) -> str:
     """The kind of file system that contains a folder, by the lines of `MOUNTS`; "" if that is unknown. Of the
     mount points above the folder the innermost counts, and of several in the same place the last."""
+    innermost, kind = "", ""
+    for place, mounted in _read_mounts(mounts):
+        above = place.rstrip("/") + "/"
+        if len(above) >= len(innermost) and f"{folder}/".startswith(above):
+            innermost, kind = above, mounted
+    return kind
+
+
+def list_mounts_beneath(folder: Path, *, mounts: Path = MOUNTS) -> list[str]:
+    """The mount points in a folder, relative to it; none where the system does not list them."""
+    try:
+        text = mounts.read_text("utf-8", "surrogateescape")
+    except OSError:
+        return []
+    prefix = f"{folder}/"
+    return [place[len(prefix) :] for place, _ in _read_mounts(text) if place.startswith(prefix)]
+
+
+def _read_mounts(mounts: str) -> Iterator[tuple[str, str]]:
+    """Each mount point and the kind of its file system, by the lines of `MOUNTS`."""
     import re
 
-    innermost, kind = "", ""
     for line in mounts.split("\n"):
         # "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw": proc_pid_mountinfo(5).
         before, separator, after = line.partition(" - ")
         fields = before.split(" ")
-        if not separator or len(fields) < 5:
-            continue
-        place = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), fields[4])
-        above = place.rstrip("/") + "/"
-        if len(above) >= len(innermost) and f"{folder}/".startswith(above):
-            innermost, kind = above, after.split(" ")[0]
-    return kind
+        if separator and len(fields) >= 5:
+            place = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), fields[4])
+            yield place, after.split(" ")[0]
+
+
+_BIRTH_MASK: Final = 0x800
+"""`STATX_BTIME` in linux/stat.h, where the positions below are from too."""
+
+
+def read_birth_time(folder: Path) -> int:
+    """When a file or folder was made, in nanoseconds; 0 where the system does not know. With its number this
+    tells it from a later one that got the number after it was deleted."""
+    if sys.platform != "linux":
+        try:
+            return int(getattr(folder.stat(), "st_birthtime", 0) * 1e9)
+        except OSError:
+            return 0
+    import ctypes
+    import struct
+
+    about = ctypes.create_string_buffer(256)
+    current_folder = -100
+    try:
+        statx = ctypes.CDLL(None).statx
+    except (OSError, AttributeError):
+        return 0
+    if statx(current_folder, os.fsencode(folder), 0, _BIRTH_MASK, about):
+        return 0
+    (mask,) = struct.unpack_from("=I", about, 0)
+    seconds, nanoseconds = struct.unpack_from("=qI", about, 80)
+    return seconds * 10**9 + nanoseconds if mask & _BIRTH_MASK else 0
 
 
 def is_process_alive(pid: int) -> bool:

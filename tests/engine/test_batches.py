@@ -10,9 +10,8 @@ from vaultbridge.engine.operations import AddFile, Append, Create, Delete, Move,
 from vaultbridge.errors import AmbiguousName, NoteNotFound, PermissionDenied, VaultbridgeError
 from vaultbridge.markdown.edits.change import Change
 from vaultbridge.markdown.model import Note
-from vaultbridge.vault.locking import FileLock
+from vaultbridge.vault.locking import WRITER_LOCK, FileLock
 from vaultbridge.vault.scope import Scope
-from vaultbridge.vault.write.transaction import WRITER_LOCK
 
 from .conftest import MakeVault, read_contents
 

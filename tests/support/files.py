@@ -61,3 +61,31 @@ def mounted(folder: Path, size: str) -> Iterator[DiskCommand]:
         yield run
     finally:
         subprocess.run(["umount", "-l", str(folder)], check=False, capture_output=True)
+
+
+class BoundDisk:
+    """A disk that can be mounted and unmounted, with its content: a folder that is bound to the mount
+    point."""
+
+    def __init__(self, content: Path, place: Path) -> None:
+        self.content, self.place = content, place
+        content.mkdir(parents=True, exist_ok=True)
+        place.mkdir(parents=True, exist_ok=True)
+
+    def mount(self) -> None:
+        command = ["mount", "--bind", str(self.content), str(self.place)]
+        try:
+            subprocess.run(command, check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError):
+            pytest.skip("a folder can only be bound by the administrator")
+
+    def unmount(self) -> None:
+        subprocess.run(["umount", "-l", str(self.place)], check=True, capture_output=True)
+
+    def detach(self) -> None:
+        """At the end: unmounts whatever is mounted there."""
+        while (
+            subprocess.run(["umount", "-l", str(self.place)], check=False, capture_output=True).returncode
+            == 0
+        ):
+            pass

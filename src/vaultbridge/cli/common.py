@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from vaultbridge.engine.outcome import Outcome
     from vaultbridge.index.sync import SyncReport
     from vaultbridge.server.config.model import EmbeddingsConfig
+    from vaultbridge.vault.paths import Root
 
 OK = 0
 FAILED = 1
@@ -267,6 +269,20 @@ def find_cache(vault: str) -> Path:
     from vaultbridge.vault.paths import Root
 
     return vault_cache(Root(find_vault(vault)).folder, cache_base(os.environ))
+
+
+def find_root(vault: str) -> Root:
+    """Find the folder of the vault that the user named, without an engine. What is there may be another
+    folder, as while a disk is not mounted: `check` says so. Raises VaultNotFound."""
+    from vaultbridge.vault.cache_folder import CacheUnusable
+    from vaultbridge.vault.obsidian import find_vault
+    from vaultbridge.vault.paths import Root
+
+    root = Root(find_vault(vault))
+    # Without a cache folder, nothing is known about the vault.
+    with suppress(CacheUnusable):
+        root.identity.keep(find_cache(vault))
+    return root
 
 
 def ask_bridge(vault: str, method: str, params: dict[str, Any]) -> dict[str, Any]:

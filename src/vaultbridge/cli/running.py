@@ -63,6 +63,8 @@ def _show_status(args: argparse.Namespace) -> int:
 def _show_bridge(bridge: dict[str, Any]) -> None:
     vault = escape_controls(bridge["vault"])
     say(f"{vault}  port {bridge['port']}  pid {bridge['pid']}  version {bridge['version']}")
+    if bridge.get("problem"):
+        say(f"  {escape_controls(bridge['problem'])}")
     say(f"  open: {bridge['focus'] or 'nothing'}; {bridge['diffs']} diff(s) waiting")
     for editor in bridge["editors"]:
         say(f"  editor {editor['name']} ({editor['app']})")

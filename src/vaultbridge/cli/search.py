@@ -262,6 +262,11 @@ def main_index(argv: list[str]) -> int:
     )
     parser.add_vault()
     parser.add_argument("--rebuild", action="store_true", help="delete the index first")
+    parser.add_argument(
+        "--accept",
+        action="store_true",
+        help="the vault's folder is right as it is now, though it is empty or has other files than before",
+    )
     return run(parser, argv, _index)
 
 
@@ -269,7 +274,7 @@ def _index(args: argparse.Namespace) -> int:
     from vaultbridge.vault.walk import LEFT_OUT
 
     started = time.perf_counter()
-    with open_vault(args.vault) as engine:
+    with open_vault(args.vault, accept=args.accept) as engine:
         if args.rebuild:
             engine.index_sync.index.rebuild()
         report = refresh(engine)

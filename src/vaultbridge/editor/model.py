@@ -96,6 +96,10 @@ class VaultView(Protocol):
         """The vault's real folder, symlinks resolved."""
         ...
 
+    def find_problem(self) -> str:
+        """Why the vault cannot be used or changed now, in a sentence; "" if it can. Looks at the disk."""
+        ...
+
     def visible(self, path: VaultPath) -> bool:
         """Whether assistants may know that this note exists. Called often: must not read a file."""
         ...

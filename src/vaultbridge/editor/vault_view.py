@@ -153,6 +153,9 @@ class EngineView:
     def folder(self) -> Path:
         return self._engine.root.folder
 
+    def find_problem(self) -> str:
+        return self._engine.transactor.find_problem()
+
     def visible(self, path: VaultPath) -> bool:
         return self._engine.scope.visible(path)
 

@@ -42,6 +42,7 @@ from vaultbridge.errors import (
     PermissionDenied,
     StaleWrite,
     VaultbridgeError,
+    VaultNotFound,
 )
 from vaultbridge.limits import NOTE_READ_BYTES
 from vaultbridge.markdown.model import Note
@@ -90,7 +91,7 @@ class _DraftOutdated(Exception):
 
 class Engine:
     """Open with `Engine(...)`, close with `close()` or `with`. `actor` is the author that the journal records
-    for changes."""
+    for changes. With `accept` the folder as it is now is taken for the vault, even if it was another one."""
 
     def __init__(
         self,
@@ -102,6 +103,7 @@ class Engine:
         actor: str = "cli",
         allow_outside_links: bool = False,
         embeddings: EmbeddingSettings | None = None,
+        accept: bool = False,
         clock: Callable[[], float] = time.time,
         checkpoint: Callable[[str], None] = ignore_checkpoint,
     ) -> None:
@@ -126,6 +128,7 @@ class Engine:
             approve=lambda path, real: self._files.check_leads(path, real),
         )
         try:
+            self._remember_vault(accept=accept)
             self.recovered = self._recover()
             self.history = History(
                 self.transactor.journal,
@@ -135,10 +138,16 @@ class Engine:
                 make_vault_relative=self.make_vault_relative,
             )
             self.index_sync = IndexSync(
-                self.root, self.cache, self.transactor.journal, clock=clock, checkpoint=checkpoint
+                self.root,
+                self.cache,
+                self.transactor.journal,
+                clock=clock,
+                checkpoint=checkpoint,
+                returned=self._recover,
             )
         except BaseException:
             self.transactor.close()
+            self._cache.close()
             raise
         self._model = OwnModel(
             embeddings,
@@ -163,6 +172,17 @@ class Engine:
         self.index_sync.close()
         self.transactor.close()
         self._cache.close()
+
+    def _remember_vault(self, *, accept: bool) -> None:
+        """Raises `VaultNotFound` if the folder is not the vault that it was, as while a disk is not mounted:
+        then nothing is recovered, indexed or written."""
+        if not self._cache.problem:
+            self.root.identity.keep(self.cache, accept=accept)
+        try:
+            self.root.check()
+        except VaultNotFound as absent:
+            absent.message = self.transactor.describe_absence(absent)
+            raise
 
     def _recover(self) -> tuple[Recovered, ...]:
         """A vault that cannot be written now, or whose writer hangs, can still be read; the next change tries
@@ -225,6 +245,7 @@ class Engine:
             return False
 
     def read_bytes(self, path: VaultPath) -> bytes:
+        self.root.check()
         self.scope.check_read(path)
         data = read_place(self._files.resolve(path), path, limit=self.scope.max_note_bytes).data
         record_read(self.root.folder, path)
@@ -240,6 +261,7 @@ class Engine:
 
     def view(self, name: str, *, parsed: bool = True) -> FileView:
         """Reads a note, canvas or base by name, and parses it unless the caller needs only its text."""
+        self.root.check()
         path = self.find(name)
         content = read_place(self._files.resolve(path), path, limit=self.scope.max_note_bytes)
         record_read(self.root.folder, path)

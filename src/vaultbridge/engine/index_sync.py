@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from vaultbridge.engine.follower import Follower, OthersChanges
 from vaultbridge.errors import EngineFailure, TimedOut, VaultbridgeError
-from vaultbridge.vault.locking import FileLock
+from vaultbridge.vault.locking import WRITER_LOCK, FileLock
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.write.journal import Journal
 from vaultbridge.vault.write.replace import remove_leftover
-from vaultbridge.vault.write.transaction import WRITER_LOCK, ignore_checkpoint
+from vaultbridge.vault.write.transaction import ignore_checkpoint
 
 if TYPE_CHECKING:
     from vaultbridge.index.store.database import Index
@@ -137,7 +137,8 @@ class IndexSync:
     """Owns the index of one vault in this process. Any thread may call it. `watch` makes the watcher that
     reports changes while this process leads; by default it uses the system's notifications. `checkpoint` is
     called before each query ("query"), while a change waits for a first build ("waiting for the index") and
-    before the watch is trusted after a comparison ("compared")."""
+    before the watch is trusted after a comparison ("compared"). `returned` is called when the vault is there
+    again after it was missing, before it is compared."""
 
     def __init__(
         self,
@@ -148,12 +149,14 @@ class IndexSync:
         clock: Callable[[], float] = time.time,
         checkpoint: Callable[[str], None] = ignore_checkpoint,
         watch: Callable[[Root, Callable[[WatchEvent], None]], Watcher] | None = None,
+        returned: Callable[[], object] = lambda: None,
     ) -> None:
         self._root = root
         self._folder = folder
         self._clock = clock
         self._checkpoint = checkpoint
         self._make_watcher = watch
+        self._returned = returned
         self._leader = IndexLeader(folder)
         self._syncing = threading.RLock()
         self._opening = threading.Lock()
@@ -254,6 +257,8 @@ class IndexSync:
         """Called before a query: indexes what any engine has changed, and compares with the disk if nobody is
         watching it. Does not wait for a first build: then the answer says that it is partial."""
         self._checkpoint("query")
+        # The index still has the notes of a vault that is missing now.
+        self._root.check()
         self._follower.wait(WAIT_SECONDS)
         complete = self.index.status().complete
         # A first build reads the files as they are now.
@@ -443,8 +448,10 @@ class IndexSync:
                     if self._try_sync(lambda: self._synchronizer().sync_paths(paths, pause)) is None:
                         self._fall_behind()
                 self._notify(frozenset(paths))
-            case Rescan():
+            case Rescan(why=why):
                 self.problem = ""
+                if why == "vault-returned":
+                    self._returned()
                 self._catch_up()
             case VaultLost(why=why):
                 self.problem = why

@@ -25,7 +25,16 @@ from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.cloud import is_placeholder
 from vaultbridge.vault.file_types import kind_of
 from vaultbridge.vault.paths import Root, VaultPath
-from vaultbridge.vault.walk import LEFT_OUT, FileEntry, Found, KnownStats, Skipped, Unreadable, walk
+from vaultbridge.vault.walk import (
+    DISK_MISSING,
+    LEFT_OUT,
+    FileEntry,
+    Found,
+    KnownStats,
+    Skipped,
+    Unreadable,
+    walk,
+)
 
 
 class StoredFile(Struct, frozen=True, array_like=True, gc=False):
@@ -185,6 +194,8 @@ def scan_path(root: Root, path: VaultPath) -> DiskSnapshot:
     except (VaultbridgeError, FileNotFoundError, NotADirectoryError):
         if why := root.absence():
             snapshot.unreadable.append(Unreadable(VaultPath(""), why))
+        elif disk := root.find_absent_disk(path):
+            snapshot.unreadable.append(Unreadable(VaultPath(disk), DISK_MISSING))
         elif obstacle := root.obstacle(path):
             snapshot.unreadable.append(Unreadable(path, os.strerror(obstacle.errno or 0)))
         return snapshot

@@ -104,6 +104,7 @@ class Synchronizer:
         between batches, returns True, committed batches stay and the next call continues from there. Raises
         `VaultNotFound` or `EngineFailure` when the vault's folder itself cannot be read; then nothing has
         changed."""
+        self.root.check()
         started = self._clock()
         with self.index.reading() as db:
             status = read_status(db)
@@ -114,6 +115,7 @@ class Synchronizer:
                 self.root.check()
                 raise EngineFailure(f"The vault's folder could not be read: {place.why}.")
         report = self._apply(difference, seen, started, progress, cancel, fresh=status.state != "ready")
+        self._remember(report)
         if not report.cancelled:
             if status.state != "ready":
                 self._finish(seen)
@@ -129,6 +131,9 @@ class Synchronizer:
         unreadable: list[Unreadable] = []
         entries: dict[str, FileEntry] = {}
         rows: dict[str, compare.StoredFile] = {}
+        # Another folder in the vault's place may have files of the same names.
+        if why := self.root.absence():
+            return SyncReport(unreadable=(Unreadable(VaultPath(""), why),))
         with self.index.reading() as db:
             for path in dict.fromkeys(changed):
                 # The rows first: see `compare_vault`.
@@ -139,7 +144,14 @@ class Synchronizer:
         everything = compare.DiskSnapshot(entries, unreadable)
         difference = compare.compare(rows.values(), everything)
         # The leader builds an index that was never built, with these files among the rest.
-        return self._apply(difference, everything, started, None, None, fresh=False, pause=pause)
+        report = self._apply(difference, everything, started, None, None, fresh=False, pause=pause)
+        self._remember(report)
+        return report
+
+    def _remember(self, report: SyncReport) -> None:
+        """Somebody saw how the vault changed, so it is still this vault, whatever is left of its files."""
+        if report.added or report.removed:
+            self.root.identity.renew()
 
     def _store_left_out(self, seen: compare.DiskSnapshot) -> None:
         try:

@@ -26,10 +26,12 @@ def open_engine(
     actor: str = "cli",
     allow_outside_links: bool = False,
     embeddings: EmbeddingsConfig | None = None,
+    accept: bool = False,
     environ: Mapping[str, str] = os.environ,
 ) -> Engine:
     """Open the engine of a vault, given by folder or by its name in Obsidian. `embeddings` is the user's own
-    model, if there is one. Raises VaultNotFound."""
+    model, if there is one. With `accept` the folder is taken for the vault as it is now. Raises
+    VaultNotFound."""
     folder = vault if isinstance(vault, Path) else find_vault(vault, environ=environ)
     return Engine(
         folder,
@@ -38,6 +40,7 @@ def open_engine(
         scope=scope,
         actor=actor,
         allow_outside_links=allow_outside_links,
+        accept=accept,
         embeddings=None if embeddings is None else make_embedding_settings(embeddings, environ),
     )
 

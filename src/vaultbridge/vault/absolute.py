@@ -23,7 +23,8 @@ from typing import Final
 
 from vaultbridge.errors import InvalidPath
 from vaultbridge.limits import PATH_CHARS
-from vaultbridge.vault.paths import Root, Visible, file_identity, vault_path
+from vaultbridge.vault.identity.record import file_identity
+from vaultbridge.vault.paths import Root, Visible, vault_path
 
 MACHINE_FOLDERS: Final = frozenset(
     ["Users", "Volumes", "etc", "home", "media", "mnt", "opt", "private", "root", "srv", "tmp", "usr", "var"]

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from vaultbridge.errors import EngineFailure
 from vaultbridge.system import expand_home, find_home, find_xdg_folder
 from vaultbridge.vault.beneath import real_path
+from vaultbridge.vault.identity.adopt import adopt_moved
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
@@ -52,6 +53,7 @@ def vault_cache(vault: Path, base: Path) -> Path:
     """This vault's folder in `base`; it is made when missing, and only its owner can read it.
 
     Its name is the vault's name, for people, and a hash of the real path, so that two vaults never share one.
+    That of a vault that was moved is renamed first.
     Raises `CacheUnusable` when it cannot be made or written, `EngineFailure` when it would be in the vault.
     """
     real = vault.resolve()
@@ -63,6 +65,7 @@ def vault_cache(vault: Path, base: Path) -> Path:
             "The cache folder is inside the vault.", hint=f"Set {CACHE_VARIABLE} to a folder outside it."
         )
     try:
+        adopt_moved(real, folder)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
         about = folder / _ABOUT

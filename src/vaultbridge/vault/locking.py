@@ -16,6 +16,12 @@ from typing import Final
 
 from vaultbridge.errors import EngineFailure, TimedOut
 
+WRITER_LOCK: Final = "writer.lock"
+"""The lock file in a vault's folder that its one writer holds."""
+
+WRITER_SECONDS: Final = 10.0
+"""How long a writer waits for another: longer than any transaction takes, shorter than a call may take."""
+
 LOCK_POLL_SECONDS: Final = 0.02
 """How often a waiting process tries again: two processes that write in turn hardly notice, and it costs
 little."""

@@ -24,6 +24,8 @@ from vaultbridge.limits import PATH_CHARS
 from vaultbridge.system import expand_home, read_ordinary
 from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.beneath import status as exact_status
+from vaultbridge.vault.identity.recognize import VaultIdentity
+from vaultbridge.vault.identity.record import CONFIG_FOLDER
 from vaultbridge.vault.stored_names import StoredNames, find_other_spelling, ignores_case
 
 VaultPath = NewType("VaultPath", str)
@@ -51,7 +53,8 @@ NAME_BYTES: Final = 255
 """The longest file name in UTF-8, as in ext4, APFS and NTFS (which counts units). Only new names are
 checked."""
 
-CONFIG_FOLDER: Final = ".obsidian"
+CONFIRM: Final = "`vaultbridge index --accept`"
+"""The command that takes the folder at the vault's path for the vault."""
 
 TEXT_SUFFIXES: Final = (".md", ".canvas", ".base")
 """Files with these suffixes are text, whatever their content, because Obsidian reads and writes them as
@@ -157,7 +160,7 @@ class Root:
     `beneath`, which follows none, opens what they return.
     """
 
-    __slots__ = ("_identity", "_ignores_case", "_prefix", "_stored_names", "allow_outside_links", "folder")
+    __slots__ = ("_ignores_case", "_prefix", "_stored_names", "allow_outside_links", "folder", "identity")
 
     def __init__(self, folder: Path | str, *, allow_outside_links: bool = False) -> None:
         try:
@@ -167,7 +170,7 @@ class Root:
         if not real.is_dir():
             raise VaultNotFound(f"There is no vault {real.name!r}: that is a file, not a folder.")
         self.folder = real
-        self._identity = file_identity(real.stat())
+        self.identity = VaultIdentity(real)
         self.allow_outside_links = allow_outside_links
         self._prefix = str(real).rstrip(os.sep) + os.sep
         self._ignores_case: bool | None = None
@@ -187,29 +190,32 @@ class Root:
         return bool(self._ignores_case)
 
     def absence(self) -> str:
-        """Return why the vault is missing now, or "" if it is there. Another folder in its place counts as
-        the vault once it has content. An empty one is a mount point without its disk: the notes missing there
-        were not deleted, and nothing must be written there."""
-        try:
-            status = self.folder.stat()
-            if not stat.S_ISDIR(status.st_mode):
-                return "a file is in its place"
-            if file_identity(status) != self._identity:
-                if not _holds_anything(self.folder):
-                    return "an empty folder is in its place"
-                self._identity = file_identity(status)
-        except FileNotFoundError:
-            return "its folder is gone"
-        except OSError as error:
-            return os.strerror(error.errno or 0)
-        return ""
+        """Return why the vault is missing now, or "" if it is there: see `identity`."""
+        return self.identity.absence()
 
     def check(self) -> None:
         """Raises `VaultNotFound` while the vault is not there."""
         if why := self.absence():
-            raise VaultNotFound(
-                f"The vault {self.name} is not available: {why}.", hint="Is its disk connected?"
-            )
+            hint = "Is its disk connected?"
+            if self.identity.may_be_accepted:
+                hint = f"Is its disk connected? If this folder is right, its owner can confirm it: {CONFIRM}."
+            raise VaultNotFound(f"The vault {self.name} is not available: {why}.", hint=hint)
+
+    def check_disks(self, paths: Iterable[str]) -> None:
+        """Raises `VaultNotFound` while one of the paths is in a folder of the vault whose own disk is
+        missing."""
+        absent = self.identity.list_absent_disks()
+        for path in paths if absent else ():
+            if disk := _find_around(path, absent):
+                raise VaultNotFound(
+                    f"{path} is not available: the folder {disk} is on a disk of its own, which is missing.",
+                    hint=f"Is that disk connected? If it is not needed any more, confirm that: {CONFIRM}.",
+                    paths=(path,),
+                )
+
+    def find_absent_disk(self, path: str) -> str:
+        """The folder around a path, or the path itself, whose own disk is missing; "" if there is none."""
+        return _find_around(path, self.identity.list_absent_disks())
 
     def locate(self, path: VaultPath) -> Path:
         """The file or folder on disk, even when it is stored as NFD or in another case.
@@ -227,6 +233,7 @@ class Root:
         self._require_inside(found, path)
         if rest or self._is_behind_loop(found):
             self.check()
+            self.check_disks((path,))
             self._check_sight(path)
             raise NoteNotFound(path)
         return found
@@ -432,13 +439,5 @@ class Root:
         return real != str(folder) and self.contains(real)
 
 
-def file_identity(status: os.stat_result) -> tuple[int, int]:
-    """Identifies a file or folder whatever its name. The system reuses the number of one that was deleted."""
-    return status.st_dev, status.st_ino
-
-
-def _holds_anything(folder: Path) -> bool:
-    """Whether a folder contains anything of a vault; the files that systems leave on every disk are
-    hidden."""
-    with os.scandir(folder) as listing:
-        return any(not item.name.startswith(".") or item.name == CONFIG_FOLDER for item in listing)
+def _find_around(path: str, folders: Iterable[str]) -> str:
+    return next((folder for folder in folders if path == folder or is_under(path, folder)), "")

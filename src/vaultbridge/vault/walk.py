@@ -69,6 +69,10 @@ LEFT_OUT: Final[dict[str, str]] = {
 each with its text."""
 
 
+DISK_MISSING: Final = "its disk is missing"
+"""Why a folder that had a disk of its own is unreadable: its notes are not gone."""
+
+
 Found = FileEntry | Unreadable | Skipped
 
 
@@ -103,6 +107,8 @@ class _Walk:
         # vault.
         if why := self.root.absence():
             yield Unreadable(VaultPath(""), why)
+        for disk in self.root.identity.list_absent_disks():
+            yield Unreadable(VaultPath(disk), DISK_MISSING)
 
     def list_folder(self, shown: str, place: str, depth: int) -> list[Found]:
         try:

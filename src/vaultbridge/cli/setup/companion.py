@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import vaultbridge
 from vaultbridge import __version__
-from vaultbridge.cli.common import OK, emit, run, say
+from vaultbridge.cli.common import OK, emit, find_root, run, say
 from vaultbridge.cli.parser import Parser
 from vaultbridge.errors import EditRefused, EngineFailure, VaultbridgeError
 
@@ -88,12 +88,14 @@ def main(argv: list[str]) -> int:
 
 def _run_action(args: argparse.Namespace) -> int:
     from vaultbridge.errors import InvalidArgument
-    from vaultbridge.vault.obsidian import find_vault
-    from vaultbridge.vault.paths import CONFIG_FOLDER, Root
+    from vaultbridge.vault.identity.record import CONFIG_FOLDER
 
     if args.enable and args.action != "install":
         raise InvalidArgument(f"--enable does not work with {args.action}.", argument="usage")
-    config = Root(find_vault(args.vault)).folder / CONFIG_FOLDER
+    root = find_root(args.vault)
+    # The settings of an empty mount point, or of another vault, are not this vault's.
+    root.check()
+    config = root.folder / CONFIG_FOLDER
     if not config.is_dir():
         raise EditRefused(
             "This folder has not been opened in Obsidian yet.",
@@ -153,7 +155,7 @@ def _remove(args: argparse.Namespace, config: Path) -> int:
 
 def read_state(vault: Path) -> dict[str, Any] | None:
     """What is installed in this vault; None if Obsidian never opened it. Raises VaultbridgeError."""
-    from vaultbridge.vault.paths import CONFIG_FOLDER
+    from vaultbridge.vault.identity.record import CONFIG_FOLDER
 
     config = vault / CONFIG_FOLDER
     if not config.is_dir():

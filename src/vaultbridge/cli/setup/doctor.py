@@ -18,7 +18,7 @@ from msgspec import Struct
 from vaultbridge.cli.common import FAILED, OK, emit, run, say
 from vaultbridge.cli.parser import Parser, parse_port
 from vaultbridge.cli.setup.connect import advise_on_path
-from vaultbridge.errors import PermissionDenied, VaultbridgeError
+from vaultbridge.errors import PermissionDenied, VaultbridgeError, VaultNotFound
 
 if TYPE_CHECKING:
     from vaultbridge.protocols.claude_ide.doctor import CheckStatus
@@ -81,7 +81,7 @@ def _run_checks(args: argparse.Namespace) -> int:
         areas += [("Vault", lambda: iter([missing])), ("Assistants", lambda: _check_assistants(args))]
     else:
         areas += [
-            ("Vault", lambda: _check_vault(vault)),
+            ("Vault", lambda: _check_vault(args, vault)),
             ("Index", lambda: _check_index(args)),
             ("Bridge", lambda: _check_bridge(args, vault)),
             ("Assistants", lambda: _check_assistants(args)),
@@ -198,10 +198,15 @@ def _check_privacy(folder: Path, *, fix: bool) -> Iterator[Finding]:
     yield Finding("System", "token file", "warning", found, f"chmod 600 {shlex.quote(str(file))}", fixed)
 
 
-def _check_vault(vault: Path) -> Iterator[Finding]:
-    from vaultbridge.vault.paths import Root
+def _check_vault(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
+    from vaultbridge.cli.common import find_root
     from vaultbridge.vault.walk import LEFT_OUT, FileEntry, Skipped, Unreadable, walk
 
+    root = find_root(args.vault)
+    if why := root.absence():
+        advice = "Connect its disk. If the folder is right as it is: vaultbridge index --accept"
+        yield Finding("Vault", "folder", "bad", f"{vault}: {why}", advice)
+        return
     opened = (vault / ".obsidian").is_dir()
     yield Finding(
         "Vault",
@@ -218,7 +223,7 @@ def _check_vault(vault: Path) -> Iterator[Finding]:
     counts: dict[str, int] = {}
     skipped: list[str] = []
     unreadable: list[str] = []
-    for entry in walk(Root(vault)):
+    for entry in walk(root):
         if isinstance(entry, FileEntry):
             counts[entry.kind] = counts.get(entry.kind, 0) + 1
             if not os.access(vault / entry.path, os.R_OK):
@@ -258,6 +263,10 @@ def _check_index(args: argparse.Namespace) -> Iterator[Finding]:
         with open_vault(args.vault) as engine:
             status = engine.queries.status
             recovered = len(engine.history.changes(limit=1))
+            waiting = engine.transactor.find_problem()
+    except VaultNotFound as error:
+        yield Finding("Index", "index", "bad", error.message, error.hint)
+        return
     except VaultbridgeError as error:
         yield Finding("Index", "index", "bad", str(error), "Rebuild it: vaultbridge index --rebuild")
         return
@@ -278,7 +287,10 @@ def _check_index(args: argparse.Namespace) -> Iterator[Finding]:
     else:
         found = f"{status.done:,} of {status.total:,} notes" if status.total else "not built yet"
         yield Finding("Index", "index", "unknown", found, "The first search builds it, or: vaultbridge index")
-    yield Finding("Index", "journal", "good", "has changes to undo" if recovered else "empty")
+    if waiting:
+        yield Finding("Index", "journal", "bad", waiting, "Every change is refused until that is done.")
+    else:
+        yield Finding("Index", "journal", "good", "has changes to undo" if recovered else "empty")
     yield from _check_model(cache)
 
 

@@ -135,6 +135,7 @@ class EditorServer:
             "pid": os.getpid(),
             "vault": self.view.name,
             "folder": str(self.view.folder),
+            "problem": self.view.find_problem(),
             "shareSelection": state.shares_selection,
             "focus": None if focus is None else focus.path,
             "selection": None if focus is None else wire.encode_selection(focus.selection),

@@ -77,9 +77,11 @@ class MissingVaults:
             # The current folder has been deleted.
             place = text
         shown = "".join(char if char.isprintable() else "�" for char in place)
-        sys.stderr.write(
-            f"vaultbridge stdio: there is no vault at {shown}; tools answer VAULT_NOT_FOUND until there is.\n"
-        )
+        # A folder that is there may be a mount point without its disk.
+        there = os.path.isdir(place)
+        missing = f"the vault at {shown} is not available" if there else f"there is no vault at {shown}"
+        until = "until it is" if there else "until there is"
+        sys.stderr.write(f"vaultbridge stdio: {missing}; tools answer VAULT_NOT_FOUND {until}.\n")
         sys.stderr.flush()
 
 

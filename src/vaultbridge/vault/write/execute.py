@@ -17,7 +17,7 @@ from typing import Final
 from vaultbridge.errors import EditRefused, NoteBusy, NoteNotFound, StaleWrite
 from vaultbridge.system import FileStat, is_racy
 from vaultbridge.vault import beneath
-from vaultbridge.vault.paths import file_identity
+from vaultbridge.vault.identity.record import file_identity
 from vaultbridge.vault.read import content_hash, is_open_for_writing, read_place
 from vaultbridge.vault.write.plan import Plan
 from vaultbridge.vault.write.recovery import affected_folders, folder_of_place

@@ -23,6 +23,7 @@ from vaultbridge.links.resolve import name_key
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.write.journal_database import JournalFile, transaction
+from vaultbridge.vault.write.places import place_acts, read_root
 from vaultbridge.vault.write.steps import (
     Act,
     ContentImage,
@@ -206,6 +207,19 @@ class Journal:
             except EngineFailure as error:
                 # The change is done, and a journal that is too long is no reason to roll it back.
                 log.warning("Old changes could not be deleted from the journal: %s", error)
+
+    def is_placed_in(self, root: Path) -> bool:
+        """Whether the recorded places are in this folder."""
+        return self._file.ask(read_root) == str(root)
+
+    def place_in(self, root: Path) -> None:
+        """Changes all recorded places after the vault was moved to this folder. Only for the writer."""
+
+        def move(file: sqlite3.Connection) -> None:
+            with transaction(file) as db:
+                place_acts(db, str(root))
+
+        self._file.ask(move)
 
     def pending(self) -> tuple[JournalEntry, ...]:
         """Transactions that did not end: when the caller holds the writer's lock, those of dead processes."""

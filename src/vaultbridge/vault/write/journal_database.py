@@ -52,9 +52,11 @@ _INDEXES: Final = (
     "CREATE INDEX IF NOT EXISTS times ON transactions (id, at)",
     "CREATE INDEX IF NOT EXISTS content_sizes ON contents (stored)",
     "CREATE INDEX IF NOT EXISTS rolled_back ON transactions (id) WHERE state = 'rolled-back'",
+    "CREATE TABLE IF NOT EXISTS root (place BLOB NOT NULL)",
 )
-"""These let the journal enforce its limits without reading its long columns. Journals that an older version
-created get them too."""
+"""The indexes let the journal enforce its limits without reading its long columns. `root` has at most one
+row: the vault's folder, in which the recorded places are. Journals that an older version created get them
+too."""
 
 
 class JournalFile:

@@ -1,10 +1,12 @@
 """Undoes transactions: rolls back an interrupted one, and turns a finished one into the steps that undo it.
 
 Rolling back undoes acts in reverse, whatever point they had reached. What a dead process had done is
-recognized on the disk by the identity of files, never by content alone, because two notes may have the same
-text. Acts happen one after the other, so an act that left its mark proves that all before it happened. If
-another program has changed a text since the transaction wrote it, only the transaction's own change is taken
-out again. If the two cannot be told apart, the file stays as it is and is reported.
+recognized on the disk by the identity of files, not by their content, because two notes may have the same
+text; only where no file has its number any more, as on a stick that was mounted again or in a vault that was
+copied, the content has to do. Acts happen one after the other, so an act that left its mark proves that all
+before it happened. If another program has changed a text since the transaction wrote it, only the
+transaction's own change is taken out again. If the two cannot be told apart, the file stays as it is and is
+reported.
 """
 
 from __future__ import annotations
@@ -68,9 +70,32 @@ TAKE_OUT_TRIES: Final = 5
 log = logging.getLogger(__name__)
 
 
+def leaves_trace(acts: Sequence[Act]) -> bool:
+    """Whether anything is left on the disk of a change that was interrupted. If nothing is, its disk may be
+    missing."""
+    return any(beneath.exists(place) for act in acts for place in _list_places(act))
+
+
+def _list_places(act: Act) -> tuple[str, ...]:
+    match act:
+        case Written() | Removed():
+            return (act.place, act.temporary) if act.temporary else (act.place,)
+        case Moved():
+            return act.place, act.target_place
+        case Trashed():
+            return act.place, act.bin_place
+        case Restored():
+            return act.trashed.place, act.trashed.bin_place
+        case FolderMade() | FolderRemoved():
+            return (act.place,)
+
+
 def find_last_done(acts: Sequence[Act], staged: Mapping[int, int]) -> int:
     """The position of the last act that had happened, -1 for none. `staged` comes from the journal."""
-    last = max((number for number in range(len(acts)) if has_happened(acts, number, staged)), default=-1)
+    happened = has_happened
+    if not _are_numbers_known(acts, staged):
+        happened = _looks_happened
+    last = max((number for number in range(len(acts)) if happened(acts, number, staged)), default=-1)
     # Removals and changes of folders leave no mark. Everything before them has happened, so whether the file
     # or folder is there shows whether they have happened too.
     for act in acts[last + 1 :]:
@@ -103,6 +128,35 @@ def has_happened(acts: Sequence[Act], number: int, staged: Mapping[int, int]) ->
             return beneath.exists(act.trashed.place) and not beneath.exists(act.trashed.bin_place)
         case _:
             return False
+
+
+def _are_numbers_known(acts: Sequence[Act], staged: Mapping[int, int]) -> bool:
+    """Whether any file that a change wrote or moved still has its number, or there is none whose number is
+    known."""
+    numbered: list[tuple[int, tuple[str, ...]]] = []
+    for number, act in enumerate(acts):
+        if isinstance(act, Written) and number in staged:
+            numbered.append((staged[number], (act.place, act.temporary)))
+        elif isinstance(act, Moved) and act.ino:
+            numbered.append((act.ino, (act.place, act.target_place)))
+    return not numbered or any(
+        ino == _inode_at(place) for ino, places in numbered for place in places if place
+    )
+
+
+def _looks_happened(acts: Sequence[Act], number: int, staged: Mapping[int, int]) -> bool:
+    """`has_happened` for files that have got other numbers."""
+    act = acts[number]
+    match act:
+        case Written():
+            place, temporary = Path(act.place), Path(act.temporary)
+            return _read_hash(place, act.path) == act.after.hash != _read_hash(temporary, act.path)
+        case Moved():
+            if beneath.exists(act.place) or not beneath.exists(act.target_place):
+                return False
+            return not act.hash or _read_hash(Path(act.target_place), act.target) == act.hash
+        case _:
+            return has_happened(acts, number, staged)
 
 
 def roll_back(

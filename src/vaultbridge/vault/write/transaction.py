@@ -19,25 +19,25 @@ from typing import Final
 
 from msgspec import Struct
 
-from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound, StaleWrite, VaultbridgeError
+from vaultbridge.errors import (
+    EditRefused,
+    EngineFailure,
+    NoteNotFound,
+    StaleWrite,
+    VaultbridgeError,
+    VaultNotFound,
+)
 from vaultbridge.markdown.edits.merge import revert_change
-from vaultbridge.vault.locking import FileLock
-from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.locking import WRITER_LOCK, WRITER_SECONDS, FileLock
+from vaultbridge.vault.paths import CONFIRM, Root, VaultPath
 from vaultbridge.vault.read import content_hash, read_place
 from vaultbridge.vault.write.execute import Execution, SavedMeanwhile
 from vaultbridge.vault.write.journal import Journal, JournalEntry, make_image
 from vaultbridge.vault.write.plan import Approve, NameTaken, Plan
-from vaultbridge.vault.write.recovery import find_last_done, has_happened, invert, roll_back
+from vaultbridge.vault.write.recovery import find_last_done, has_happened, invert, leaves_trace, roll_back
 from vaultbridge.vault.write.replace import to_vault_error
-from vaultbridge.vault.write.steps import Act, Removed, Step, WriteFile, Written
+from vaultbridge.vault.write.steps import Act, Removed, Step, WriteFile, Written, affected_paths
 from vaultbridge.vault.write.trash import Trash
-
-WRITER_LOCK: Final = "writer.lock"
-"""The lock file in the cache folder that the one writer of a vault holds."""
-
-WRITER_SECONDS: Final = 10.0
-"""How long a writer waits for another: longer than any transaction takes, shorter than a call may take."""
-
 
 OUTSIDE_ACTOR: Final = "another program"
 OUTSIDE_LABEL: Final = "saved during a change"
@@ -102,16 +102,42 @@ class Transactor:
         self._checkpoint = checkpoint
         self._wait = wait
         self._approve = approve
+        self._waiting = ""
+        """Why an interrupted change could not be undone when that was last tried."""
         self._exclusive_thread = 0
         """The thread that holds the vault for several transactions; 0 when there is none."""
 
     def close(self) -> None:
         self.journal.close()
 
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether a dead process has left a change unfinished, or a living one is making one now."""
+        try:
+            return bool(self.journal.pending())
+        except EngineFailure:
+            return False
+
+    def find_problem(self) -> str:
+        """Why the vault cannot be changed now, for people: it is missing, or a change that was interrupted
+        cannot be undone yet. "" if neither is so."""
+        try:
+            self.root.check()
+        except VaultNotFound as absent:
+            return self.describe_absence(absent)
+        return self._waiting if self._waiting and self.is_interrupted else ""
+
+    def describe_absence(self, absent: VaultNotFound) -> str:
+        """What is wrong, and whether a change waits for the vault."""
+        waits = " A change that was interrupted waits for it." if self.is_interrupted else ""
+        return absent.message + waits
+
     def recover(self) -> tuple[Recovered, ...]:
         """Rolls back what dead processes left unfinished. Call it when a vault is opened; every transaction
         does it too. Waits for another writer only when there is something to recover."""
         if not self.journal.pending():
+            with contextlib.suppress(EngineFailure):
+                self.journal.place_in(self.root.folder)
             return ()
         with self._hold_writer_lock():
             return self._recover()
@@ -246,11 +272,24 @@ class Transactor:
             plan.add(steps)
         except OSError as error:
             raise to_vault_error(error, "The vault") from error
+        self.root.check_disks(path for act in plan.acts for path in affected_paths(act))
         return plan
 
     def _recover(self) -> tuple[Recovered, ...]:
+        try:
+            recovered = self._roll_back_pending()
+        except VaultbridgeError as error:
+            self._waiting = error.message
+            raise
+        self._waiting = ""
+        return recovered
+
+    def _roll_back_pending(self) -> tuple[Recovered, ...]:
+        if not self.journal.is_placed_in(self.root.folder):
+            self.journal.place_in(self.root.folder)
         recovered: list[Recovered] = []
         for entry in self.journal.pending():
+            self._check_places(entry)
             if entry.to_undo is not None:
                 last = entry.to_undo
             else:
@@ -260,11 +299,25 @@ class Transactor:
             recovered.append(Recovered(entry.id, entry.label, kept))
         return tuple(recovered)
 
+    def _check_places(self, entry: JournalEntry) -> None:
+        """Raises `VaultNotFound` or `EngineFailure` while a disk with files of an interrupted change is
+        missing: nothing there could be undone, and the change would be forgotten."""
+        self.root.check_disks(entry.paths)
+        if not leaves_trace(entry.acts) and not self.root.identity.may_have_been_emptied:
+            raise EngineFailure(
+                f"Change {entry.id} was interrupted and waits for the vault: its folder is empty.",
+                hint=f"Is its disk connected? If the folder is right, its owner can confirm it: {CONFIRM}.",
+                paths=(),
+            )
+
     def _roll_back(
         self, number: int, acts: Sequence[Act], last: int, staged: Mapping[int, int]
     ) -> tuple[str, ...]:
         def undone(position: int) -> None:
             self._checkpoint(f"rolled back {position}")
+            # What was undone in a folder that is not the vault any more was not undone.
+            self.root.check()
+            self.root.check_disks(affected_paths(acts[position]))
             self.journal.mark_to_undo(number, position - 1)
             self._checkpoint(f"remembered {position}")
 
@@ -279,6 +332,7 @@ class Transactor:
                 f"Change {number} was interrupted and cannot be rolled back yet: {_describe_briefly(error)}.",
                 hint="Rolling back is tried again before the next change.",
             ) from error
+        self.root.check()
         self.journal.finish(number, state="rolled-back", kept=kept, at=self._clock())
         return kept
 

@@ -1,0 +1,1 @@
+"""Recognizes a vault: at its path, and after it was moved to another one."""
