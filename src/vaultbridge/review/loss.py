@@ -57,9 +57,9 @@ CARD_LOST: Final = 50
 """What a card or an arrow that is gone from a canvas counts besides its text: twenty of them are an
 arrangement that nobody restores by hand."""
 
-MEASURED_CHARS: Final = 4_000_000
-"""The longest text that is measured, without the lines that are the same at its beginning and its end: a
-second of work. A longer one counts as lost, because a person can see what nobody has measured."""
+MEASURED_CHARS: Final = 1_000_000
+"""The longest text that is measured, without the lines that are the same at its beginning and its end: two
+seconds of work at worst. A longer one counts as lost, because a person can see what nobody has measured."""
 
 _UNSPACED: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
