@@ -102,9 +102,30 @@ async def test_a_person_accepts_in_the_view(tmp_path: Path, version: str) -> Non
         assert "code" not in after
         assert read(tmp_path) == HELLO + "more\n"
         assert await wire.history() == [("test", "append")]
-        assert after["undo"] == "obsidian_undo"
-        await wire.call(after["undo"], {"id": after["change"]})
+        undone = await wire.decide({**shown, "code": after["undo"]}, "undo")
+        assert (undone["message"], undone["undo"]) == ("Undone: the notes are as they were.", "")
         assert read(tmp_path) == HELLO
+        assert await wire.history() == [("chat", "Undo: append"), ("test", "append")]
+
+
+async def test_only_the_view_can_undo_without_asking(tmp_path: Path) -> None:
+    """The model's undo of the same change waits; a code for a decision undoes nothing, nor the other way."""
+    async with chat(tmp_path) as wire:
+        shown = await wire.propose()
+        other = await wire.propose("else")
+        after = await wire.decide(shown, "accept")
+        pending = await wire.call("obsidian_undo", {"id": after["change"]})
+        assert json.loads(pending["content"][0]["text"])["data"]["status"] == "pending"
+        waiting = pending["_meta"][VIEW_KEY]
+        assert (waiting["label"], waiting["reason"]) == (f"undo change {after['change']}: append", "all")
+        for code in ("", shown["code"], other["code"], waiting["code"]):
+            await wire.catch_refusal(id=shown["id"], code=code, action="undo")
+        await wire.catch_refusal(id=other["id"], code=after["undo"], action="accept")
+        await wire.catch_refusal(id=shown["id"], code=after["undo"], action="reject")
+        assert read(tmp_path) == HELLO + "more\n"
+        await wire.decide(waiting, "accept")
+        assert read(tmp_path) == HELLO
+        assert (await wire.history())[0] == ("test", "Undo: append")
 
 
 async def test_an_accepted_change_offers_no_undo_without_that_tool(tmp_path: Path) -> None:

@@ -46,8 +46,7 @@ async def test_what_the_client_writes_is_its_change_and_can_be_undone(serving: S
         closed = await page.next("proposalClosed")
         ((number, actor, label),) = read_journal(served.vault)
         assert (number, actor, label) == (closed["change"], "claude-code", "accepted diff")
-        undone = await served.call("undo", id=number)
-        assert undone["success"] is True
+        await page.request("undoChange", change=number)
         assert read(served.vault) == HELLO
 
 
@@ -61,7 +60,7 @@ async def test_a_new_note_that_the_client_makes_can_be_undone(serving: Serving) 
         (served.vault / "New.md").write_text(text.rstrip("\n"), "utf-8")  # As the real client does.
         await page.end(decision)
         ((number, _, _),) = read_journal(served.vault)
-        assert (await served.call("undo", id=number))["success"] is True
+        await page.request("undoChange", change=number)
         assert not (served.vault / "New.md").exists()
 
 
@@ -131,7 +130,7 @@ async def test_line_ends_of_the_note_do_not_matter(serving: Serving) -> None:
             (served.vault / "Hello.md").write_bytes(b"one\r\ntwo\r\nthree\r\n")
             await asyncio.wait_for(page.end(decision), BOUND)
             ((number, _, _),) = read_journal(served.vault)
-            await served.call("undo", id=number)
+            await page.request("undoChange", change=number)
             assert (served.vault / "Hello.md").read_bytes() == b"one\r\ntwo\r\n"
 
 

@@ -487,7 +487,11 @@ async def test_three_assistants_and_one_person(serving: Serving) -> None:
         assert read(served.vault) == HELLO + "by desktop\n"
         assert read(served.vault, "New.md") == "by cursor and me\n"
         assert [actor for _, actor, _ in read_journal(served.vault)] == ["cursor", "desktop"]
-        for number, _, _ in read_journal(served.vault):
-            assert not (await desktop.call_tool("obsidian_undo", {"id": number})).is_error
+        for number, actor, _ in read_journal(served.vault):
+            call = asyncio.ensure_future(desktop.call_tool("obsidian_undo", {"id": number}))
+            shown = await page.next("proposalOpened")
+            assert shown["reason"] == ("all" if actor == "desktop" else "another's")
+            await page.request("decide", id=shown["id"], hash=shown["hash"], action="accept")
+            assert read_data(await asyncio.wait_for(call, BOUND))["undone"] == number
         assert read(served.vault) == HELLO
         assert not (served.vault / "New.md").exists()

@@ -217,7 +217,12 @@ async def test_saving_writes_what_was_edited_and_can_be_undone(
         assert saved["hash"] == (await get(served, f"/note?path={name}"))["hash"] != note["hash"]
         shown = await served.call("history", name=name)
         assert "page" in shown["content"][0]["text"]
-        await served.call("undo", id=saved["change"])
+        # An assistant cannot take back what a person wrote on the page, without that person.
+        asked = await served.call("undo", id=saved["change"])
+        assert "pending" in str(asked)
+        assert (served.vault / name).read_bytes() == expected
+        body = {"vault": "Notes", "change": saved["change"], "force": False}
+        assert (await send(served, "POST", "/undo", body))[0] == 200
         assert (served.vault / name).read_bytes() == before
 
 

@@ -70,9 +70,15 @@ class Reviewed:
         )
 
     def with_gate(
-        self, review: Review = "all", caller: QuietCaller | None = None, wait: float = 0.05
+        self,
+        review: Review = "all",
+        caller: QuietCaller | None = None,
+        wait: float = 0.05,
+        *,
+        token: str = "",
     ) -> Engine:
-        rules = ReviewRules(least=review, wait_seconds=wait)
+        """The engine as the tools of one assistant get it: another `token` is another assistant."""
+        rules = ReviewRules(least=review, wait_seconds=wait, token=token, token_id=token)
         gate = ReviewGate(lambda _: rules, "edit_note", caller or QuietCaller(), lambda *_: None)
         return self.engine.with_gate(gate)
 

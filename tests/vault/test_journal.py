@@ -388,3 +388,19 @@ def test_a_change_stays_done_when_old_ones_cannot_be_deleted(
         "Old changes could not be deleted from the journal: The journal could not be used: disk I/O error. "
         "Nothing was changed."
     ]
+
+
+def test_a_journal_of_an_older_version_learns_who_made_a_change(
+    root: Root, cache: Path, trash: Trash
+) -> None:
+    """Its changes have no author, as a person's have none; an older version can go on using the file."""
+    transactor = Transactor(root, cache, trash=trash)
+    do(transactor, WriteFile(P("n.md"), b"1"))
+    transactor.close()
+    with closing(sqlite3.connect(cache / "journal.sqlite")) as db:
+        db.execute("ALTER TABLE transactions DROP COLUMN author")
+    again = Transactor(root, cache, trash=trash)
+    steps = [WriteFile(P("n.md"), b"2")]
+    again.apply(steps, actor="robot", label="write", author="me")
+    assert [entry.author for entry in again.journal.history()] == ["me", ""]
+    again.close()

@@ -16,24 +16,27 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from copy import copy
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
 from vaultbridge.activity.records import record_change, record_read
 from vaultbridge.embeddings.own_model import OwnModel
-from vaultbridge.engine.drafting.move import LinkSources, list_paths
+from vaultbridge.engine.drafting.move import LinkSources
 from vaultbridge.engine.drafting.naming import OperationContext
 from vaultbridge.engine.drafting.operate import make_draft
 from vaultbridge.engine.finder import Finder
-from vaultbridge.engine.history import History, list_changed_files
+from vaultbridge.engine.gates import NoChanges, refuse_unreviewed
+from vaultbridge.engine.history import History
 from vaultbridge.engine.index_sync import IndexSync
-from vaultbridge.engine.operation_base import Operation
+from vaultbridge.engine.operation_base import Operation, Undo
 from vaultbridge.engine.outcome import Outcome, describe
 from vaultbridge.engine.queries import Queries
 from vaultbridge.engine.reading import FileView, Part, Reading, excerpt, needs_structure, parse_file
+from vaultbridge.engine.undoing import find_undo, undo_change
 from vaultbridge.engine.vocabulary import label_operations, with_paths
 from vaultbridge.errors import (
     EngineFailure,
@@ -63,7 +66,8 @@ if TYPE_CHECKING:
     from vaultbridge.embeddings.embeddings import Embeddings
     from vaultbridge.embeddings.settings import EmbeddingSettings
     from vaultbridge.engine.drafting.draft import Draft
-    from vaultbridge.engine.outcome import ChangeGate, Planned
+    from vaultbridge.engine.gates import ChangeGate
+    from vaultbridge.engine.outcome import Planned
     from vaultbridge.vault.write.steps import Step
 
 OPEN_SCOPE = Scope()
@@ -111,6 +115,8 @@ class Engine:
         self.scope = LinkedScope(scope, self.root)
         self.actor = actor
         self._gate: ChangeGate | None = None
+        self._ungated = self
+        self._for_reading: Engine | None = None
         self._cache = CacheFolder(self.root.folder, cache)
         self.cache = self._cache.folder
         self._clock = clock
@@ -323,10 +329,20 @@ class Engine:
     # Changing.
 
     def with_gate(self, gate: ChangeGate) -> Engine:
-        """The same open vault, except that `gate` decides on every change but a dry run or an undo."""
+        """The same open vault, except that `gate` decides on every change but a dry run. Nothing else in it
+        can change a file: its own writer refuses."""
         engine = copy(self)
         engine._gate = gate
+        engine._ungated = self
+        engine.transactor = self.transactor.refusing(refuse_unreviewed)
         return engine
+
+    @property
+    def for_reading(self) -> Engine:
+        """The same open vault, in which nothing can be changed: for what is meant only to read."""
+        if self._for_reading is None:
+            self._for_reading = self.with_gate(NoChanges())
+        return self._for_reading
 
     def apply(
         self,
@@ -335,31 +351,40 @@ class Engine:
         dry_run: bool = False,
         label: str = "",
         actor: str = "",
+        author: str = "",
         check: Callable[[Planned], None] | None = None,
     ) -> Outcome:
         """Carries out all operations as one change, or none of them. With `dry_run` nothing is written and
-        the outcome says what would change. `label` names a change that is one thing to its caller. `check` is
-        called with what is about to be written; nothing is written when it raises. Raises what the first
-        failing operation raises, and without a label says which one failed."""
-        if self._gate is not None and not dry_run:
-            engine = copy(self)
-            engine._gate = None
-            return self._gate(engine, operations, label=label, actor=actor)
+        the outcome says what would change. `label` names a change that is one thing to its caller. `actor` is
+        a name for people, `author` identifies an assistant (see `JournalEntry`). `check` is called with what
+        is about to be written; nothing is written when it raises. Raises what the first failing operation
+        raises, and without a label says which one failed."""
+        if self._gate is not None:
+            if dry_run:
+                return self._ungated.apply(operations, dry_run=True, label=label, actor=actor)
+            return self._gate(self._ungated, operations, label=label, actor=actor)
+        asked: dict[str, Any] = {"dry_run": dry_run, "actor": actor, "author": author, "check": check}
+        undo = find_undo(operations)
+        attempt: Callable[[], Outcome] = (
+            partial(self._apply, operations, label=label, **asked)
+            if undo is None
+            else partial(undo_change, self, undo, index_written=self._index_written, **asked)
+        )
 
-        def attempt() -> Outcome:
+        def make_attempts() -> Outcome:
             for number in range(1, DRAFT_ATTEMPTS + 1):
                 # After the first attempt we lock out other vaultbridge processes; only a person's editor does
                 # not wait.
                 held = self.transactor.exclusive() if number > 1 else nullcontext()
                 try:
                     with self._changing, self.index_sync.during_edit(), held:
-                        return self._apply(operations, dry_run=dry_run, label=label, actor=actor, check=check)
+                        return attempt()
                 except _DraftOutdated as outdated:
                     if number == DRAFT_ATTEMPTS:
                         raise outdated.error from None
             raise AssertionError  # The last attempt returns or raises.
 
-        return retry_while_busy(attempt)
+        return retry_while_busy(make_attempts)
 
     def _apply(
         self,
@@ -368,6 +393,7 @@ class Engine:
         dry_run: bool,
         label: str,
         actor: str,
+        author: str,
         check: Callable[[Planned], None] | None,
     ) -> Outcome:
         asked = time.monotonic()
@@ -398,6 +424,7 @@ class Engine:
                 applied = self.transactor.apply(
                     steps,
                     actor=actor or self.actor,
+                    author=author,
                     label=label or label_operations(operations),
                     drafted_after=drafted_after,
                 )
@@ -479,38 +506,9 @@ class Engine:
     def undo(self, change_id: int, *, force: bool = False, actor: str = "", dry_run: bool = False) -> Outcome:
         """Undoes one change as a whole; with `dry_run` only says what that would do. Raises EditRefused when
         a file has changed since, unless `force`."""
-        return retry_while_busy(lambda: self._undo(change_id, force=force, actor=actor, dry_run=dry_run))
+        return self.apply([Undo(change=change_id, force=force)], actor=actor, dry_run=dry_run)
 
-    def _undo(self, change_id: int, *, force: bool, actor: str, dry_run: bool) -> Outcome:
-        with self._changing, self.index_sync.during_edit():
-            hidden = self.history.check_undo(change_id)
-            newer = self._find_newer_links(change_id)
-            with redact(hidden):
-                applied = self.transactor.undo(
-                    change_id, actor=actor or self.actor, force=force, dry_run=dry_run, hidden=hidden
-                )
-            files = list_changed_files(applied.acts, self.scope.visible)
-            if dry_run:
-                diff = self.history.diff(change_id, backwards=True)
-                return Outcome(files=files, dry_run=True, diff=diff, notices=(*applied.notices, *newer))
-            self._index_written(applied)
-            files = list_changed_files(applied.acts, self.scope.visible)
-            record_change(self.root.folder, applied.id, files)
-            return Outcome(
-                files=files,
-                change_id=str(applied.id) if applied.id else "",
-                notices=(*applied.notices, *newer),
-            )
-
-    def _find_newer_links(self, change_id: int) -> tuple[str, ...]:
-        """Notices for an undo, about newer links to a name that the undo removes. They stay as they are:
-        undoing touches no other text."""
-        moves = self.history.list_moves(change_id)
-        if not moves:
-            return ()
-        self.index_sync.ensure_fresh()
-        return tuple(
-            f"Links to {path} that were written since do not follow, in: {list_paths(sources)}."
-            for path, rewritten in moves.items()
-            if (sources := {link.source for link in self.queries.backlinks(path)} - rewritten - {path})
-        )
+    def newest_to_undo(self, actor: str = "") -> int:
+        """The change that an undo without a number means: for a person the newest that has not been undone,
+        for an assistant (with a gate) the newest of its own. Raises EditRefused when there is none."""
+        return self.history.newest_to_undo(None if self._gate is None else self._gate.author(self, actor))

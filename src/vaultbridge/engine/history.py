@@ -63,6 +63,7 @@ class HistoryEntry(Struct, frozen=True):
     undone_by: int | None
     undo_of: int | None
     paths: tuple[VaultPath, ...]
+    author: str = ""
 
 
 class FileVersions(Struct, frozen=True):
@@ -153,15 +154,22 @@ class History:
                     return LastWrite(entry.actor, entry.at, act.after)
         return None
 
-    def newest_to_undo(self) -> int:
-        """The newest change that can still be undone. Raises EditRefused when there is none. A save by
-        another program, which the history shows too, has to be named to be undone."""
+    def newest_to_undo(self, author: str | None = None) -> int:
+        """The newest change that can still be undone; with `author` only of that one's own. Raises
+        EditRefused when there is none. A save by another program, which the history shows too, has to be
+        named to be undone."""
         for change in self.changes(limit=HISTORY_LIMIT):
-            if change.actor == OUTSIDE_ACTOR:
+            if change.actor == OUTSIDE_ACTOR or author not in (None, change.author):
                 continue
             if change.undone_by is None and change.undo_of is None:
                 return change.id
-        raise EditRefused("There is no change to undo.")
+        if author is None:
+            raise EditRefused("There is no change to undo.")
+        raise EditRefused(
+            "There is no change of yours to undo.",
+            hint="Without an id, undo takes back only what you changed. history lists all changes: give the "
+            "id of another's, and a person is asked.",
+        )
 
     def entry(self, number: int) -> JournalEntry:
         """Raises InvalidArgument for an unknown change, and for one that affected only hidden files."""
@@ -244,9 +252,10 @@ class History:
         )
 
     def _make_entry(self, entry: JournalEntry) -> HistoryEntry:
-        paths = self._visible_part(entry).paths
         return HistoryEntry(
-            entry.id, entry.at, entry.actor, entry.label, entry.undone_by, entry.undo_of, paths
+            *(entry.id, entry.at, entry.actor, entry.label, entry.undone_by, entry.undo_of),
+            paths=self._visible_part(entry).paths,
+            author=entry.author,
         )
 
     def _visible_part(self, entry: JournalEntry) -> JournalEntry:

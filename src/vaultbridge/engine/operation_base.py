@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from msgspec import Meta, Struct
 
+from vaultbridge.errors import EditRefused
 from vaultbridge.limits import LARGEST_INTEGER
 
 if TYPE_CHECKING:
@@ -66,6 +67,20 @@ class Operation(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, t
     def result(self) -> str:
         """The name of the note that it leaves changed; "" when it may be any."""
         return str(getattr(self, "note", ""))
+
+
+class Undo(Operation, frozen=True, kw_only=True, tag="undo"):
+    """Undo one change of the journal; with `force` although files have changed since. It is carried out by
+    `engine.undoing` and is always a change of its own: no batch contains one, and no JSON names it."""
+
+    OFFERED = frozenset()
+    PATHS = ()
+
+    change: int
+    force: bool = False
+
+    def apply(self, draft: Draft, context: OperationContext) -> None:
+        raise EditRefused("An undo cannot be part of another change.", hint="Undo it on its own.")
 
 
 class NamedOperation(Operation, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -21,11 +21,6 @@ from vaultbridge.markdown.text import decode, replace_surrogates
 from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath, Visible
 from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.write.steps import MoveFile, MoveFolder, Step, TrashFile
-
-if TYPE_CHECKING:
-    from vaultbridge.engine.engine import Engine
-    from vaultbridge.engine.operation_base import Operation
-
 
 DIFF_CHARS: Final = 60_000
 """The longest diff; the rest is cut: nobody reviews more, and no assistant's context has room for more."""
@@ -124,15 +119,6 @@ CONTENT_BYTES: Final = 32 * MIB
 """The most content in a plan, before and after together; files beyond it are named without content."""
 
 
-class ChangeGate(Protocol):
-    """Decides on the changes of a gated engine. `engine` has no gate, and the gate applies to it what may be
-    applied."""
-
-    def __call__(
-        self, engine: Engine, operations: Sequence[Operation], *, label: str, actor: str
-    ) -> Outcome: ...
-
-
 class PlannedFile(Struct, frozen=True):
     """What becomes of one file. `was` is where it is now, for a move. `before` and `after` are None where
     there is no file; with `content` False they are not known, because the content does not matter (a file
@@ -202,7 +188,7 @@ def describe_plan(
             files.append(PlannedFile(path, change, was, file.before, file.data, links=file.links_rewritten))
     seen = [file for file in files if visible(file.path.rstrip("/")) and visible(file.was or file.path)]
     return Planned(
-        files=tuple(_limit_content(seen[:FILES_PLANNED])),
+        files=tuple(limit_content(seen[:FILES_PLANNED])),
         outcome=outcome,
         more=max(0, len(seen) - FILES_PLANNED),
         folders=any(isinstance(step, MoveFolder) for step in steps),
@@ -216,7 +202,8 @@ def _try_read(read: Callable[[VaultPath], bytes], path: VaultPath) -> bytes | No
         return None  # Too large, or being saved: it is named without its content.
 
 
-def _limit_content(files: list[PlannedFile]) -> list[PlannedFile]:
+def limit_content(files: list[PlannedFile]) -> list[PlannedFile]:
+    """The files, without the content of those beyond CONTENT_BYTES."""
     left = CONTENT_BYTES
     limited = []
     for file in files:

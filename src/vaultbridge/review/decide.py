@@ -17,6 +17,7 @@ from vaultbridge.engine import Engine
 from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import AddFile, Create, Write
 from vaultbridge.engine.outcome import ChangedFile, Outcome, Planned, PlannedFile
+from vaultbridge.engine.undoing import find_undo
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
 from vaultbridge.markdown.edits.merge import (
     apply_hunks,
@@ -134,10 +135,12 @@ class Decider:
             if shown is None:
                 raise Differs
             wanted = choose_files(body.version, shown, files)
-            outcome = self._write(proposal, body, wanted)
+            status: ProposalStatus = "accepted" if _are_same(wanted, body.version.files) else "edited"
+            # What a person has changed is not the assistant's own any more: it cannot undo that by itself.
+            author = body.author if status == "accepted" else ""
+            outcome = self._write(proposal, body, wanted, author=author)
         except Differs:
             return self._show_again(number)
-        status: ProposalStatus = "accepted" if _are_same(wanted, body.version.files) else "edited"
         if status == "edited":
             outcome = replace(outcome, notices=(*outcome.notices, EDITED_NOTICE))
         change = int(outcome.change_id or 0)
@@ -189,7 +192,9 @@ class Decider:
         text = conflict or "The notes have changed since you looked."
         return DecisionResult("shown-again", f"Nothing was written. {text} Look again.", proposal)
 
-    def _write(self, proposal: Proposal, body: ProposalBody, wanted: tuple[PlannedFile, ...]) -> Outcome:
+    def _write(
+        self, proposal: Proposal, body: ProposalBody, wanted: tuple[PlannedFile, ...], *, author: str
+    ) -> Outcome:
         if not wanted and only_writes(body.version.files):
             return Outcome(files=())
 
@@ -197,22 +202,38 @@ class Decider:
             if {file.key for file in planned.files} != {file.key for file in wanted}:
                 raise Differs
 
+        operations = decode_operations(body.operations)
+        undoes = find_undo(operations) is not None
+        # With edits, an undo becomes an ordinary change: nothing is undone in the sense of the journal.
+        as_asked = undoes and _are_same(wanted, body.version.files)
+        if undoes and not as_asked and not only_writes(wanted):
+            raise InvalidArgument(
+                f"{proposal.id} undoes a change that moved or deleted files: accept or reject it as a whole.",
+                argument="files",
+            )
         try:
-            if only_writes(wanted):
-                operations = _write_files(wanted)
+            if only_writes(wanted) and not as_asked:
                 outcome = self._engine.apply(
-                    operations, label=proposal.label, actor=proposal.actor, check=check
+                    _write_files(wanted),
+                    label=proposal.label,
+                    actor=proposal.actor,
+                    author=author,
+                    check=check,
                 )
             else:
-                operations = decode_operations(body.operations)
-                planned = {file.path: file for file in self._rebaser.plan(proposal, operations).files}
-                operations += _make_overrides(wanted, planned)
+                if not undoes:
+                    planned = {file.path: file for file in self._rebaser.plan(proposal, operations).files}
+                    operations += _make_overrides(wanted, planned)
                 with self._rebaser.engine_for(proposal) as engine:
                     outcome = engine.apply(
-                        operations, label=proposal.label, actor=proposal.actor, check=check
+                        operations, label=proposal.label, actor=proposal.actor, author=author, check=check
                     )
         except (StaleWrite, NoteNotFound) as error:
             raise Differs from error
+        except EditRefused as error:
+            if as_asked:
+                raise Differs from error
+            raise
         links = {file.path: file.links for file in body.original.files}
         return replace(
             outcome,

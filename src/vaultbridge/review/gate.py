@@ -16,11 +16,20 @@ from vaultbridge.activity.records import record_change, record_proposal
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.outcome import Outcome, Planned
+from vaultbridge.engine.undoing import find_undo
 from vaultbridge.engine.vocabulary import label_operations
 from vaultbridge.errors import ChangeRejected, InvalidArgument
 from vaultbridge.markdown.edits.unified_diff import make_diff
 from vaultbridge.review.decide import Decider
-from vaultbridge.review.model import Proposal, ProposalBody, ProposalVersion, has_text, make_rows, texts_of
+from vaultbridge.review.model import (
+    Proposal,
+    ProposalBody,
+    ProposalVersion,
+    has_text,
+    make_author,
+    make_rows,
+    texts_of,
+)
 from vaultbridge.review.policy import ChangePending, Reason, ReviewRules, find_reason, find_strictest
 from vaultbridge.review.rebase import describe_scope, encode_operations
 from vaultbridge.review.store import ReviewStore, store_of
@@ -123,23 +132,35 @@ class ReviewGate:
 
     def __call__(self, engine: Engine, operations: Sequence[Operation], *, label: str, actor: str) -> Outcome:
         rules = self._rules(engine)
+        author = make_author(rules, actor or engine.actor)
         store = store_of(engine.cache)
         chosen = store.policy
         policy = find_strictest(rules.least, rules.vault if chosen is None else chosen)
-        if policy == "off":
-            return engine.apply(operations, label=label, actor=actor)
+        undo = find_undo(operations)
+        undone = None if undo is None else engine.history.entry(undo.change)
+        anothers = undone is not None and undone.author != author
+        if policy == "off" and not anothers:
+            return engine.apply(operations, label=label, actor=actor, author=author)
 
         def check(planned: Planned) -> None:
-            reason = find_reason(policy, planned, operations)
+            # Whoever made that change has not asked this assistant for anything.
+            reason = "another's" if anothers else find_reason(policy, planned, operations)
             if reason is not None:
                 raise _NeedsPerson(planned, reason)
 
         try:
-            return engine.apply(operations, label=label, actor=actor, check=check)
+            return engine.apply(operations, label=label, actor=actor, author=author, check=check)
         except _NeedsPerson as needed:
             planned, reason = needed.planned, needed.reason
+        if undone is not None:
+            by = f" by {undone.actor}" if anothers else ""
+            label = f"undo change {undone.id}{by}: {undone.label}"
         proposal = self._find_earlier(store) or self._propose(
-            engine, store, operations, planned, reason, label=label, actor=actor, token=rules.token
+            *(engine, store, operations, planned, reason),
+            label=label,
+            actor=actor or engine.actor,
+            author=author,
+            token=rules.token,
         )
         for file in planned.files:
             record_proposal(engine.root.folder, file.path, proposal.id)
@@ -153,6 +174,9 @@ class ReviewGate:
         record_change(engine.root.folder, int(outcome.change_id or 0), outcome.files)
         return outcome
 
+    def author(self, engine: Engine, actor: str) -> str:
+        return make_author(self._rules(engine), actor or engine.actor)
+
     def _propose(
         self,
         engine: Engine,
@@ -163,18 +187,20 @@ class ReviewGate:
         *,
         label: str,
         actor: str,
+        author: str,
         token: str,
     ) -> Proposal:
         """Store the proposal. A client that repeats a call which is still waiting gets the same one."""
         version = ProposalVersion(planned.files, planned.more, planned.outcome.notices)
-        body = ProposalBody(encode_operations(operations), describe_scope(engine.scope), version, version)
-        author = actor or engine.actor
+        body = ProposalBody(
+            encode_operations(operations), describe_scope(engine.scope), version, version, author=author
+        )
         for waiting in store.waiting():
-            same = waiting.body is not None and waiting.body.operations == body.operations
-            if same and (waiting.actor, waiting.token) == (author, token):
+            known = waiting.body
+            if known is not None and (known.operations, known.author) == (body.operations, author):
                 return waiting
         return store.add(
-            actor=author,
+            actor=actor,
             token=token,
             tool=self._tool,
             label=label or label_operations(operations),

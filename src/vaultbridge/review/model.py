@@ -18,7 +18,7 @@ from msgspec import Struct
 from vaultbridge.engine.outcome import FileChange, PlannedFile
 from vaultbridge.markdown.edits.merge import Hunk, find_hunks, list_changed_lines
 from vaultbridge.markdown.text import decode, is_text, replace_surrogates
-from vaultbridge.review.policy import Reason
+from vaultbridge.review.policy import Reason, ReviewRules
 from vaultbridge.vault.read import content_hash
 
 ProposalStatus = Literal[
@@ -93,6 +93,8 @@ class ProposalBody(Struct, frozen=True):
     older: tuple[ProposalVersion, ...] = ()
     rebased: int = 0
     elsewhere: tuple[Elsewhere, ...] = ()
+    author: str = ""
+    """The assistant that asked for it, as the journal records it (`make_author`)."""
 
     def seen(self, hash_: str) -> ProposalVersion | None:
         """The version that a person saw; the current one for an empty hash."""
@@ -147,6 +149,13 @@ class Proposal(Struct, frozen=True, kw_only=True):
     @property
     def waits(self) -> bool:
         return self.status in ("waiting", "deciding")
+
+
+def make_author(rules: ReviewRules, actor: str) -> str:
+    """What identifies an assistant in the journal: its token, and the name that its client gives itself. A
+    client may call itself anything, also what a person's change is called (`cli`), so a person's changes have
+    no author."""
+    return msgspec.json.encode((rules.token_id, actor)).decode()
 
 
 def make_rows(files: Iterable[PlannedFile]) -> tuple[ProposedFile, ...]:

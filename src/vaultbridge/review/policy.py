@@ -2,7 +2,7 @@
 
 The vault (in its configuration, or as a person set it on the page instead), the server (`--review`) and the
 token may each have a policy, and the strictest applies. `off` writes at once, `destructive` asks before a
-change that may lose text or affects many files, `all` asks before every change.
+change that may lose text (`loss.py` measures how much) or affects many files, `all` asks before every change.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ REVIEWS: Final[tuple[Review, ...]] = get_args(Review)
 
 _WORD: Final = re.compile(r"\w+")
 
-Reason = Literal["all", "delete", "overwrite", "folder", "many files", "diff"]
+Reason = Literal["all", "delete", "overwrite", "loss", "folder", "many files", "another's", "diff"]
+"""`another's`: an assistant would undo a change that somebody else made. `diff`: see `Proposal.is_diff`."""
 
 MANY_FILES: Final = 10
 """A change to more files than this counts as destructive: a person cannot see at a glance what it did. A move
@@ -45,6 +46,8 @@ class ReviewRules(Struct, frozen=True, kw_only=True):
     wait_seconds: float = WAIT_SECONDS
     token: str = ""
     """The token's name; "" for callers without one."""
+    token_id: str = ""
+    """What distinguishes tokens with the same name."""
 
 
 NO_REVIEW: Final = ReviewRules()
@@ -82,13 +85,19 @@ def find_reason(policy: Review, planned: Planned, operations: Sequence[Operation
 
 
 def _find_danger(planned: Planned, operations: Sequence[Operation]) -> Reason | None:
+    # Not at the top: clients that start `stdio` wait for this module, and need no parser.
+    from vaultbridge.review.loss import is_unknown, loses_much
+
     if any(file.change == "deleted" for file in planned.files):
         return "delete"
     if planned.folders:
         return "folder"
+    changed = [file for file in planned.files if file.change == "changed"]
     replaces = any(replaces_whole(operation) for operation in operations)
-    if any(file.change == "changed" and (replaces or _keeps_nothing(file)) for file in planned.files):
+    if changed and (replaces or any(is_unknown(file) or _keeps_nothing(file) for file in changed)):
         return "overwrite"
+    if loses_much(planned.files):
+        return "loss"
     return "many files" if len(planned.files) + planned.more > MANY_FILES else None
 
 
@@ -102,9 +111,9 @@ def replaces_whole(operation: Operation) -> bool:
 
 def _keeps_nothing(file: PlannedFile) -> bool:
     """Whether nothing of the old text is left: no word of it, and not its beginning or its end."""
-    if not file.before or not file.before.strip() or file.after is None:
+    old, new = ((data or b"").decode("utf-8", "replace").strip() for data in (file.before, file.after))
+    if not old or file.after is None:
         return False
-    old, new = file.before.decode("utf-8", "replace").strip(), file.after.decode("utf-8", "replace").strip()
     if new and (old[0] == new[0] or old[-1] == new[-1]):
         return False
     return set(_WORD.findall(old)).isdisjoint(_WORD.findall(new))

@@ -15,8 +15,9 @@ import msgspec
 from msgspec.structs import replace
 
 from vaultbridge.engine import Engine
-from vaultbridge.engine.operation_base import Operation
+from vaultbridge.engine.operation_base import Operation, Undo
 from vaultbridge.engine.outcome import Planned, PlannedFile
+from vaultbridge.engine.undoing import find_undo
 from vaultbridge.engine.vocabulary import OPERATIONS
 from vaultbridge.errors import NoteNotFound, VaultbridgeError
 from vaultbridge.limits import MIB
@@ -50,7 +51,7 @@ OLDER_BYTES: Final = 8 * MIB
 Reopen = Callable[[Scope], Engine]
 """Opens the same vault under another scope."""
 
-_operations: Final = msgspec.msgpack.Decoder(list[Union[tuple(OPERATIONS.values())]])  # type: ignore[misc]  # noqa: UP007 - made at run time
+_operations: Final = msgspec.msgpack.Decoder(list[Union[(*OPERATIONS.values(), Undo)]])  # type: ignore[misc]
 
 
 class _Captured(Exception):
@@ -165,12 +166,13 @@ class Rebaser:
             yield Elsewhere(path, self._engine.now().timestamp(), by)
 
     def _rebase(self, proposal: Proposal, body: ProposalBody) -> ProposalVersion:
-        if not only_writes(body.original.files):
+        operations = decode_operations(body.operations)
+        # What an undo restores is in the journal; a merge would be another change.
+        if not only_writes(body.original.files) or find_undo(operations) is not None:
             return self._draft_again(proposal, body)
         merged = self._merge(body.original)
         if not merged.conflict:
             return merged
-        operations = decode_operations(body.operations)
         if not any(map(replaces_whole, operations)):
             again = self._draft_again(proposal, body)
             if not again.conflict and only_writes(again.files):
@@ -213,7 +215,8 @@ class Rebaser:
 
         with self.engine_for(proposal) as engine:
             try:
-                outcome = engine.apply(operations, label=proposal.label, check=capture)
+                author = proposal.body.author if proposal.body is not None else ""
+                outcome = engine.apply(operations, label=proposal.label, author=author, check=capture)
             except _Captured as captured:
                 return captured.planned
             return Planned((), outcome)

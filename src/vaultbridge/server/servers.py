@@ -201,6 +201,7 @@ class Servers:
             vault=own.review,
             wait_seconds=self._config.limits.review_seconds,
             token="" if token is None else token.name,
+            token_id="" if token is None else token.id,
         )
 
     def _find_config(self, vault: ServedVault) -> VaultConfig:

@@ -1,4 +1,7 @@
-"""`history` lists the changes made through vaultbridge, by whom and how; `undo` reverts one."""
+"""`history` lists the changes made through vaultbridge, by whom and how; `undo` reverts one.
+
+An assistant's undo is a change like its others: it may wait for a person, reaches by itself only what that
+assistant changed, and never takes away what somebody else has written since."""
 
 from __future__ import annotations
 
@@ -42,8 +45,8 @@ class HistoryArguments(Arguments, frozen=True, kw_only=True):
 
 
 class UndoArguments(Arguments, frozen=True, kw_only=True):
-    id: Annotated[int, Meta(ge=0, le=LARGEST_INTEGER, description="Default: the last")] = 0
-    force: Annotated[bool, Meta(description="Even if changed since")] = False
+    id: Annotated[int, Meta(ge=0, le=LARGEST_INTEGER, description="Default: your last")] = 0
+    force: Annotated[bool, Meta(description="Even if you changed it since")] = False
 
 
 def run(context: VaultContext, arguments: HistoryArguments) -> Answer:
@@ -93,8 +96,9 @@ def _describe_proposal(context: VaultContext, wanted: str) -> Answer:
 
 
 def run_undo(context: VaultContext, arguments: UndoArguments) -> Answer:
-    number = arguments.id or context.engine.history.newest_to_undo()
-    outcome = context.engine.undo(number, force=arguments.force, actor=context.tool_context.actor)
+    actor = context.tool_context.actor
+    number = arguments.id or context.engine.newest_to_undo(actor)
+    outcome = context.engine.undo(number, force=arguments.force, actor=actor)
     return answer_outcome(outcome, undone=number)
 
 
@@ -141,7 +145,7 @@ HISTORY = Tool(
 
 UNDO = Tool(
     name="undo",
-    description="Revert a change made here",
+    description="Revert your last change, or one by id",
     arguments=UndoArguments,
     run=run_undo,
     group="journal",

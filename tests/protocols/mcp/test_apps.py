@@ -293,8 +293,8 @@ async def test_where_changes_wait_the_tools_that_change_something_have_the_view_
         tools = {tool["name"]: tool for tool in (await wire.result("tools/list"))["tools"]}
         shown = {name for name, ui in (await list_ui(wire)).items() if ui.get("resourceUri") == REVIEW}
         changing = {name for name, tool in tools.items() if not tool["annotations"].get("readOnlyHint")}
-        assert shown == changing - {"obsidian_undo", DECIDE.name}
-        assert len(shown) == 8
+        assert shown == changing - {DECIDE.name}
+        assert len(shown) == 9
 
 
 async def test_a_policy_that_was_set_on_the_page_counts(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import { formatCodePoint, INVISIBLE, INVISIBLE_TITLE } from '../lib/invisible';
 import { countChanges, type FileEdit, makeFileDecision, toggleHunk } from '../review/hunks';
 import { describeReason } from '../review/wording';
 import { textOf, type ToolResult, viewDataOf } from './host';
-import { ErrorText, startView, Text, vaultOf, type ViewProps } from './parts';
+import { ErrorText, startView, Text, type ViewProps } from './parts';
 
 const DECIDE_TOOL = 'obsidian_decide_proposal';
 const SETTLE_MS = 500; // before the buttons react
@@ -49,13 +49,14 @@ interface ProposalData {
   whole?: boolean;
   decision?: string;
   change?: number;
+  /** The code with which the person can undo an accepted change; empty if that cannot be done here. */
   undo?: string;
   message?: string;
 }
 
 const CHANGE_LABELS = { created: 'new', changed: 'changed', moved: 'moved', deleted: 'deleted' };
 
-function Review({ host, input, result }: ViewProps): JSX.Element {
+function Review({ host, result }: ViewProps): JSX.Element {
   const [proposal, setProposal] = useState(() => viewDataOf<ProposalData>(result, 'review'));
   const [isBusy, setBusy] = useState(false);
   const [isReady, setReady] = useState(false);
@@ -103,9 +104,9 @@ function Review({ host, input, result }: ViewProps): JSX.Element {
   const undo = (event: Event): void => {
     if (!event.isTrusted || isBusy) return;
     setBusy(true);
-    host.callTool(proposal.undo ?? '', { id: proposal.change, ...vaultOf(input) }).then(() => {
+    decide('undo', { code: proposal.undo }).then((current) => {
       setBusy(false);
-      setOutcome('Undone: the notes are as they were.');
+      setOutcome(current?.message ?? '');
       setProposal({ ...proposal, undo: '', decision: 'accepted, and undone' });
       host.tellModel(`The person undid change ${proposal.change} (${proposal.id}).`);
     }, (reason: Error) => (setBusy(false), setError(reason.message)));

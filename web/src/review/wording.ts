@@ -29,8 +29,10 @@ const REASONS: Record<string, string> = {
   all: 'every change is reviewed',
   delete: 'it deletes',
   overwrite: 'it overwrites a whole note',
+  loss: 'it removes a considerable part of the text',
   folder: 'it moves a folder',
   'many files': 'it touches many files',
+  "another's": 'it takes back a change that somebody else made',
   diff: 'Claude Code asks in its editor',
 };
 
@@ -49,6 +51,6 @@ export const OUTCOMES: Record<string, string> = {
 
 export const POLICIES: { value: Policy; title: string; description: string }[] = [
   { value: 'off', title: 'Off', description: 'Assistants change notes at once. Every change can be undone under Activity.' },
-  { value: 'destructive', title: 'Only destructive changes', description: 'You are asked before something is deleted or overwritten, a folder is moved, or many files change.' },
+  { value: 'destructive', title: 'Only destructive changes', description: 'You are asked before something is deleted or overwritten, much text is removed, a folder is moved, or many files change.' },
   { value: 'all', title: 'Every change', description: 'Nothing is written before you have accepted it here, in Obsidian or in the terminal.' },
 ];

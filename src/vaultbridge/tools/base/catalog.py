@@ -54,13 +54,13 @@ class PreparedCall(Struct, frozen=True):
         """What `run` would give, if that takes no waiting; None otherwise, even if the call would fail."""
         assert self.tool.run_at_once is not None
         try:
-            return self.tool.run_at_once(self.context.for_vault(self.vault), self.arguments)
+            return self.tool.run_at_once(self.context.for_reading().for_vault(self.vault), self.arguments)
         except VaultbridgeError:
             return None
 
     def run(self, context: ToolContext) -> Answer:
         """`context` is the context of this call, which knows the caller."""
-        return self.tool.run(context.for_vault(self.vault), self.arguments)
+        return self.tool.run(context.for_reading().for_vault(self.vault), self.arguments)
 
 
 class Catalog:
@@ -218,7 +218,8 @@ class Catalog:
         if tool.effect != "reads" and (context.read_only or context.profile == "read-only"):
             raise _read_only_error(tool)
         if isinstance(tool, ForeignTool):
-            return tool.run(context.with_gated_engines(), arguments)
+            # Even if it says that it only reads, it is the plugin that says so.
+            return tool.run(context.for_changing(), arguments)
         try:
             vault, filled = _convert_arguments(tool, arguments, context)
         except InvalidArgument as error:
@@ -229,7 +230,8 @@ class Catalog:
                     changer = CHANGED_BY[tool.name]
                     error.hint = f"{tool.name} only reads; use {changer} to change something. {error.hint}"
             raise
-        return tool.run(context.for_vault(vault), filled)
+        limited = context.for_reading() if tool.effect == "reads" else context.for_changing()
+        return tool.run(limited.for_vault(vault), filled)
 
     def prepare(self, name: str, arguments: dict[str, Any], context: ToolContext) -> PreparedCall | None:
         """A call that may be answered at once, with its arguments converted; None for any other, even for one

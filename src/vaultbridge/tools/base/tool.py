@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vaultbridge.engine import Engine
-    from vaultbridge.engine.outcome import ChangeGate
+    from vaultbridge.engine.gates import ChangeGate
     from vaultbridge.review.gate import Progress
 
 Profile = Literal["core", "full", "read-only"]
@@ -118,23 +118,30 @@ class ToolContext(Struct, frozen=True, kw_only=True):
             raise VaultNotFound(
                 f"No vault named {vault!r} is open.", hint=f"Open vaults: {', '.join(names)}."
             )
-        engine = self.engines[vault]
-        return VaultContext(engine if self.gate is None else engine.with_gate(self.gate), self)
+        return VaultContext(self.engines[vault], self)
 
-    def with_gated_engines(self) -> ToolContext:
-        """The same context, whose `engines` are gated themselves: for tools that we did not write."""
-        if self.gate is None:
+    def for_changing(self) -> ToolContext:
+        """The context for a tool that changes something: its `engines` pass every change to the gate. The
+        tool cannot reach any other engine."""
+        gate = self.gate
+        if gate is None:
             return self
-        return replace(self, engines=_GatedEngines(self.engines, self.gate))
+        return replace(self, engines=_Engines(self.engines, lambda engine: engine.with_gate(gate)), gate=None)
+
+    def for_reading(self) -> ToolContext:
+        """The context for a tool that only reads: its `engines` change nothing, whatever the tool tries."""
+        return replace(self, engines=_Engines(self.engines, lambda engine: engine.for_reading), gate=None)
 
 
-class _GatedEngines(Mapping[str, "Engine"]):
-    def __init__(self, engines: Mapping[str, Engine], gate: ChangeGate) -> None:
+class _Engines(Mapping[str, "Engine"]):
+    """The same vaults, each as `limit` leaves it."""
+
+    def __init__(self, engines: Mapping[str, Engine], limit: Callable[[Engine], Engine]) -> None:
         self._engines = engines
-        self._gate = gate
+        self._limit = limit
 
     def __getitem__(self, name: str) -> Engine:
-        return self._engines[name].with_gate(self._gate)
+        return self._limit(self._engines[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._engines)

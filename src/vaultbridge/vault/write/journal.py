@@ -85,7 +85,9 @@ _staged = msgspec.msgpack.Decoder(dict[int, int])
 class JournalEntry(Struct, frozen=True):
     """One transaction. `kept` are files that someone had changed and that rolling back therefore did not
     touch. `staged` has, by the position of each writing act, the inode of its staged file. `to_undo` is the
-    position of the last act that a rollback still has to undo, None before a rollback starts."""
+    position of the last act that a rollback still has to undo, None before a rollback starts. `actor` is a
+    name for people, which a client may choose; `author` identifies the assistant that asked for the change,
+    and is "" for a person's and another program's."""
 
     id: int
     state: EntryState
@@ -98,6 +100,7 @@ class JournalEntry(Struct, frozen=True):
     acts: tuple[Act, ...]
     staged: dict[int, int]
     to_undo: int | None
+    author: str = ""
 
     @property
     def paths(self) -> tuple[VaultPath, ...]:
@@ -151,6 +154,7 @@ class Journal:
         at: float,
         actor: str,
         label: str,
+        author: str = "",
         undo_of: int | None = None,
     ) -> int:
         """Records what is about to happen and returns its id. `contents` has the bytes of each image. The
@@ -160,9 +164,9 @@ class Journal:
             # `start_applying` makes this durable, together with what it adds, before the first note changes.
             with transaction(file, durable=False) as db:
                 cursor = db.execute(
-                    "INSERT INTO transactions (state, at, actor, label, undo_of, acts)"
-                    " VALUES ('pending', ?, ?, ?, ?, ?)",
-                    (at, actor, label, undo_of, msgspec.msgpack.encode(acts)),
+                    "INSERT INTO transactions (state, at, actor, label, undo_of, acts, author)"
+                    " VALUES ('pending', ?, ?, ?, ?, ?, ?)",
+                    (at, actor, label, undo_of, msgspec.msgpack.encode(acts), author),
                 )
                 number = cursor.lastrowid
                 assert number is not None
@@ -349,7 +353,7 @@ class Journal:
     def _select(self, where: str, values: tuple[object, ...]) -> tuple[JournalEntry, ...]:
         def read(db: sqlite3.Connection) -> tuple[JournalEntry, ...]:
             rows = db.execute(
-                "SELECT id, state, at, actor, label, undo_of, undone_by, kept, acts, staged, to_undo"
+                "SELECT id, state, at, actor, label, undo_of, undone_by, kept, acts, staged, to_undo, author"
                 " FROM transactions WHERE " + where,
                 values,
             ).fetchall()
@@ -448,13 +452,14 @@ def _count_stored_bytes(db: sqlite3.Connection) -> int:
 
 
 def _make_entry(row: tuple[Any, ...]) -> JournalEntry:
-    number, state, at, actor, label, undo_of, undone_by, kept, acts, staged, to_undo = row
+    number, state, at, actor, label, undo_of, undone_by, kept, acts, staged, to_undo, author = row
     return JournalEntry(
         *(number, state, at, actor, label, undo_of, undone_by),
         kept=tuple(kept.split("\n")) if kept else (),
         acts=tuple(_acts.decode(acts)),
         staged=_staged.decode(staged) if staged else {},
         to_undo=to_undo,
+        author=author,
     )
 
 

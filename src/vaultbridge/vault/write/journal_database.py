@@ -37,7 +37,7 @@ _SCHEMA: Final = """
 CREATE TABLE transactions (
   id INTEGER PRIMARY KEY AUTOINCREMENT, state TEXT NOT NULL, at REAL NOT NULL, actor TEXT NOT NULL,
   label TEXT NOT NULL, undo_of INTEGER, undone_by INTEGER, kept TEXT NOT NULL DEFAULT '',
-  acts BLOB NOT NULL, staged BLOB, to_undo INTEGER
+  acts BLOB NOT NULL, staged BLOB, to_undo INTEGER, author TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX pending ON transactions (id) WHERE state IN ('pending', 'applying');
 CREATE TABLE touched (path_key TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (path_key, id)) WITHOUT ROWID;
@@ -57,6 +57,10 @@ _INDEXES: Final = (
 """The indexes let the journal enforce its limits without reading its long columns. `root` has at most one
 row: the vault's folder, in which the recorded places are. Journals that an older version created get them
 too."""
+
+_ADD_AUTHOR: Final = "ALTER TABLE transactions ADD COLUMN author TEXT NOT NULL DEFAULT ''"
+"""For a journal that an older version created. That version can go on using the file: it names its columns,
+and what it writes has no author."""
 
 
 class JournalFile:
@@ -203,7 +207,8 @@ def open_journal(file: Path) -> sqlite3.Connection:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             return _connect(file)
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            # The text of SQLite's own error may quote damaged bytes.
             if not _is_damage(error):
                 raise
             _put_aside(file, str(error))
@@ -243,6 +248,7 @@ def _connect(file: Path) -> sqlite3.Connection:
         # On macOS only this reaches the disk itself (see `sync_file`); elsewhere it changes nothing.
         db.execute("PRAGMA fullfsync = ON")
         _create(db)
+        _add_author(db)
         for statement in _INDEXES:
             db.execute(statement)
         file.chmod(0o600)
@@ -260,6 +266,20 @@ def _is_journal(db: sqlite3.Connection) -> bool:
     known = db.execute("PRAGMA application_id").fetchone()[0]
     version = db.execute("PRAGMA user_version").fetchone()[0]
     return (known, version) == (_APPLICATION_ID, _SCHEMA_VERSION)
+
+
+def _has_author(db: sqlite3.Connection) -> bool:
+    # Counted, because the names in a damaged file need not be text.
+    counted = "SELECT count(*) FROM pragma_table_info('transactions') WHERE name = 'author'"
+    return bool(db.execute(counted).fetchone()[0])
+
+
+def _add_author(db: sqlite3.Connection) -> None:
+    if not _has_author(db):
+        with transaction(db):
+            # Checked again under the lock, because another process may have been faster.
+            if not _has_author(db):
+                db.execute(_ADD_AUTHOR)
 
 
 def _create(db: sqlite3.Connection) -> None:

@@ -471,8 +471,10 @@ def _invert(act: Act, content: Callable[[ContentImage], bytes], *, force: bool) 
             return MoveFile(act.target, act.path, expected_hash, stored_name=Path(act.place).name)
         case Trashed():
             return RestoreFile(act)
-        case Restored():
-            return TrashFile(act.trashed.path, act.trashed.option)
+        case Restored(trashed=trashed):
+            # Of a large file or a folder the journal has no image.
+            known = None if force or trashed.image is None else trashed.image.hash
+            return TrashFile(trashed.path, trashed.option, known)
         case FolderMade():
             return RemoveFolder(act.path, deep=False)
         case FolderRemoved():

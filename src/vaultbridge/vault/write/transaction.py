@@ -13,6 +13,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -31,6 +32,7 @@ from vaultbridge.markdown.edits.merge import revert_change
 from vaultbridge.vault.locking import WRITER_LOCK, WRITER_SECONDS, FileLock
 from vaultbridge.vault.paths import CONFIRM, Root, VaultPath
 from vaultbridge.vault.read import content_hash, read_place
+from vaultbridge.vault.write.authorship import check_later_text
 from vaultbridge.vault.write.execute import Execution, SavedMeanwhile
 from vaultbridge.vault.write.journal import Journal, JournalEntry, make_image
 from vaultbridge.vault.write.plan import Approve, NameTaken, Plan
@@ -42,6 +44,13 @@ from vaultbridge.vault.write.trash import Trash
 OUTSIDE_ACTOR: Final = "another program"
 OUTSIDE_LABEL: Final = "saved during a change"
 """The label in the history for a save by another program that collided with one of our changes."""
+
+
+FORCE_OWN_HINT: Final = (
+    "force undoes it only if nobody but you has changed it since. Otherwise a person can undo it, on the "
+    "page or with `vaultbridge undo`."
+)
+"""What an assistant can do when a file has changed since the change that it wants to undo."""
 
 
 class Applied(Struct, frozen=True):
@@ -72,6 +81,10 @@ class Recovered(Struct, frozen=True):
     kept: tuple[str, ...]
 
 
+CheckPlan = Callable[[Plan], None]
+"""Called with what is about to be done. Nothing is done when it raises."""
+
+
 def ignore_checkpoint(_: str) -> None:
     """The `checkpoint` in ordinary operation. A test passes in its own. It is called with the name of each
     point that is reached, and may stop there or do something at that moment."""
@@ -90,7 +103,7 @@ class Transactor:
         clock: Callable[[], float] = time.time,
         checkpoint: Callable[[str], None] = ignore_checkpoint,
         wait: float = WRITER_SECONDS,
-        refusal: Callable[[], EngineFailure] | None = None,
+        refusal: Callable[[], VaultbridgeError] | None = None,
         approve: Approve | None = None,
     ) -> None:
         self.root = root
@@ -132,6 +145,12 @@ class Transactor:
         waits = " A change that was interrupted waits for it." if self.is_interrupted else ""
         return absent.message + waits
 
+    def refusing(self, refusal: Callable[[], VaultbridgeError]) -> Transactor:
+        """The same writer, which refuses every change with the error that `refusal` returns."""
+        refuser = copy(self)
+        refuser._refusal = refusal
+        return refuser
+
     def recover(self) -> tuple[Recovered, ...]:
         """Rolls back what dead processes left unfinished. Call it when a vault is opened; every transaction
         does it too. Waits for another writer only when there is something to recover."""
@@ -143,9 +162,16 @@ class Transactor:
             return self._recover()
 
     def apply(
-        self, steps: Iterable[Step], *, actor: str, label: str, drafted_after: int | None = None
+        self,
+        steps: Iterable[Step],
+        *,
+        actor: str,
+        label: str,
+        author: str = "",
+        drafted_after: int | None = None,
     ) -> Applied:
-        """Performs all steps or none. `actor` says who asked ("cli", "mcp:claude-desktop"), `label` what for.
+        """Performs all steps or none. `actor` says who asked ("cli", "mcp:claude-desktop"), `label` what for,
+        `author` which assistant it was (see `JournalEntry`).
         `drafted_after` is the journal's last finished transaction when the steps were drafted; if there has
         been another one since, `Overtaken` is raised.
 
@@ -157,21 +183,24 @@ class Transactor:
             if drafted_after is not None and drafted_after != self.journal.last_finished():
                 raise Overtaken
             plan = self._plan(steps)
-            return self._execute(plan, actor=actor, label=label, undo_of=None)
+            return self._execute(plan, actor=actor, label=label, author=author, undo_of=None)
 
     def undo(
         self,
         number: int,
         *,
         actor: str,
+        author: str = "",
         force: bool = False,
         dry_run: bool = False,
         hidden: Collection[str] = (),
+        check: CheckPlan | None = None,
     ) -> Applied:
         """Undoes one whole transaction with a new transaction; with `dry_run` only plans it. Raises
         `EditRefused` when it was undone already, and when a file has changed or gone since, unless `force` is
-        set. `hidden` are written files that the caller may not see: what was written there since is kept, and
-        makes no difference to the caller."""
+        set. An assistant (`author`) can never undo past what somebody else has written since, even with
+        `force`. `hidden` are written files that the caller may not see: what was written there since is kept,
+        and makes no difference to the caller."""
         with self._hold_writer_lock():
             self._recover()
             entry = self.journal.entry(number)
@@ -186,7 +215,7 @@ class Transactor:
             except StaleWrite as stale:
                 raise EditRefused(
                     f"{stale.path} has changed since; undoing change {number} would lose that.",
-                    hint="To undo it anyway, use --force (force: true in a tool call).",
+                    hint=FORCE_OWN_HINT if author else "To undo it anyway, use --force.",
                     path=stale.path,
                     current=stale.current,
                     paths=(stale.path,),
@@ -199,9 +228,14 @@ class Transactor:
                     path=gone.name,
                     paths=(gone.name,),
                 ) from gone
+            if author:
+                check_later_text(self.journal, entry, plan.acts, author, spared=hidden)
             if dry_run:
                 return Applied(0, tuple(plan.acts), tuple(plan.notices))
-            return self._execute(plan, actor=actor, label=f"Undo: {entry.label}", undo_of=number)
+            if check is not None and plan.acts:
+                check(plan)
+            label = f"Undo: {entry.label}"
+            return self._execute(plan, actor=actor, label=label, author=author, undo_of=number)
 
     def _spare_newer(self, act: Act, usual: Step, hidden: Collection[str]) -> Step | None:
         """The step that undoes an act: for a hidden file, only what was written then and nothing that was
@@ -336,11 +370,17 @@ class Transactor:
         self.journal.finish(number, state="rolled-back", kept=kept, at=self._clock())
         return kept
 
-    def _execute(self, plan: Plan, *, actor: str, label: str, undo_of: int | None) -> Applied:
+    def _execute(self, plan: Plan, *, actor: str, label: str, author: str, undo_of: int | None) -> Applied:
         if not plan.acts:
             return Applied(0, (), tuple(plan.notices))
         number = self.journal.begin(
-            plan.acts, plan.contents, at=self._clock(), actor=actor, label=label, undo_of=undo_of
+            plan.acts,
+            plan.contents,
+            at=self._clock(),
+            actor=actor,
+            label=label,
+            author=author,
+            undo_of=undo_of,
         )
         self._checkpoint("recorded")
         execution = Execution(plan, self._checkpoint)

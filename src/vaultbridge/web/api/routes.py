@@ -190,7 +190,9 @@ class PageCall:
         loop = asyncio.get_running_loop()
         with while_connected(self.request, cancellation.request):
             try:
-                return await loop.run_in_executor(None, context.run, lambda: work(self.grant.engines[name]))
+                return await loop.run_in_executor(
+                    None, context.run, lambda: work(self.grant.engines[name].for_reading)
+                )
             except asyncio.CancelledError:
                 # The server is ending.
                 cancellation.request()

@@ -61,7 +61,10 @@ SHOWN_BY: Final = {
 }
 
 UNDO: Final = "obsidian_undo"
-"""A tool that changes something but never waits for a person."""
+"""Only where this tool is listed does the view offer to undo what was accepted."""
+
+UNDOING: Final = "undo"
+"""What a code is for that lets a person undo an accepted change: instead of the hash of a version shown."""
 
 DECIDING: Final = "decide_proposal"
 """The name under which the configuration switches decisions in chats off (`tools.disable`)."""
@@ -75,7 +78,7 @@ DECIDE: Final = ToolInfo(
         "properties": {
             "id": {"type": "string", "description": "The proposal, such as p12"},
             "code": {"type": "string", "description": "The code from the view"},
-            "action": {"type": "string", "enum": ["accept", "reject", "look"]},
+            "action": {"type": "string", "enum": ["accept", "reject", "look", "undo"]},
             "files": {
                 "type": "array",
                 "items": {"type": "object"},
@@ -120,15 +123,15 @@ class _FileChoice(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 class _Arguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     id: str
-    action: Literal["accept", "reject", "look"]
+    action: Literal["accept", "reject", "look", "undo"]
     code: str = ""
     files: tuple[_FileChoice, ...] = ()
     reason: str = ""
 
 
 class Issued(Struct, frozen=True, kw_only=True):
-    """What a code is valid for. `seen` is the hash of the version that was shown; `whole` is whether all of
-    it was shown."""
+    """What a code is valid for. `seen` is the hash of the version that was shown, or UNDOING; `whole` is
+    whether all of it was shown."""
 
     engine: Engine
     number: int
@@ -283,12 +286,28 @@ class VaultApps:
             return _render("", self._describe(issued.engine, number, principal, code=decision.code))
         issued = self._codes.use(decision.code, number, principal)
         try:
+            if decision.action == "undo" or issued.seen == UNDOING:
+                return self._undo(decision, issued)
             result = self._carry_out(decision, issued)
         except BaseException:
             self._codes.give_back(decision.code)
             raise
         shown = self._describe(issued.engine, number, principal)
         return _render(result.text, {**shown, "outcome": result.outcome, "message": result.text})
+
+    def _undo(self, decision: _Arguments, issued: Issued) -> ToolResult:
+        """Undo an accepted change, for the person who pressed the button: a model that calls the tool for it
+        would have to ask them. Raises EditRefused when the notes have changed since."""
+        from vaultbridge.review.decide import Decider
+        from vaultbridge.review.store import store_of
+
+        if decision.action != "undo" or issued.seen != UNDOING:
+            raise _refuse("The code of this view is for something else.")
+        store = store_of(issued.engine.cache)
+        Decider(issued.engine, store).undo(issued.number, by=BY)
+        shown = self._describe(issued.engine, issued.number, issued.principal)
+        text = "Undone: the notes are as they were."
+        return _render(text, {**shown, "message": text, "undo": ""})
 
     def _carry_out(self, decision: _Arguments, issued: Issued) -> DecisionResult:
         from vaultbridge.review.decide import Decider, FileDecision
@@ -324,7 +343,7 @@ class VaultApps:
                 **shown,
                 "decision": describe_decision(proposal),
                 "change": change,
-                "undo": UNDO if change and self._can_undo else "",
+                "undo": self._issue_undo(engine, number, principal) if change and self._can_undo else "",
             }
         seen, whole = proposal.body.version.hash, all(file["fits"] for file in shown["files"])
         known = self._codes.find(code, number, principal) if code else None
@@ -336,10 +355,13 @@ class VaultApps:
             code = self._codes.issue(engine, number, principal, seen=seen, whole=whole)
         return {**shown, "code": code, "whole": whole}
 
+    def _issue_undo(self, engine: Engine, number: int, principal: str) -> str:
+        return self._codes.issue(engine, number, principal, seen=UNDOING, whole=True)
+
 
 def _may_wait(tool: ToolInfo) -> bool:
     hints = tool.annotations
-    return tool.name != UNDO and not (hints is not None and hints.read_only_hint)
+    return not (hints is not None and hints.read_only_hint)
 
 
 def _describe_proposal(proposal: Proposal) -> dict[str, Any]:
