@@ -25,6 +25,7 @@ from vaultbridge.vault.read import content_hash
 Call = Callable[..., tuple[bool, str]]
 
 COMMAND = "command"
+PAGE = "page"
 LIMITED = "limited"
 """The caller that may not see the hidden folder."""
 
@@ -38,7 +39,7 @@ def open_callers(vault: Path, home: Path, hidden: str) -> Iterator[dict[str, Cal
             "bridge": stack.enter_context(_call_bridge(port)),
             "mcp": stack.enter_context(_call_mcp(port)),
             "ide": stack.enter_context(_call_ide(port, lock["authToken"])),
-            "page": stack.enter_context(_call_page(vault, port, lock["authToken"])),
+            PAGE: stack.enter_context(_call_page(vault, port, lock["authToken"])),
             COMMAND: _make_command_caller(vault, home),
             "stdio": stack.enter_context(Assistant(vault, home)).call,
             LIMITED: stack.enter_context(Assistant(vault, home, "--deny", hidden)).call,

@@ -10,7 +10,8 @@ After each change:
 - every link that nobody edited leads to the file it led to (`faults.link_oracle` reads and resolves it), and
   one that led nowhere is as it was;
 - a move changed nothing in any note but the targets of links;
-- undo, over another protocol, gives back every byte, and undoing the undo gives the change again;
+- undo, by whoever made the change or over another protocol by a person, gives back every byte, and undoing
+  the undo gives the change again;
 - a batch has the result that a plain model of it has;
 - the limited caller has been told nothing of the hidden folder.
 
@@ -31,7 +32,7 @@ from typing import Any
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 
-from faults.callers import LIMITED, Call, open_callers
+from faults.callers import COMMAND, LIMITED, PAGE, Call, open_callers
 from faults.link_oracle import mask_links, read_links, read_meaning
 from faults.session_draw import FOLDERS, HIDDEN, Draw
 
@@ -109,7 +110,7 @@ class Session:
             )
         self._check_links(what, *seen, moved=tool == "move_note", named=arguments["name"])
         if after != before and self.draw.chance(0.5):
-            self._check_undo(before, after, what, text)
+            self._check_undo(caller, before, after, what, text)
 
     def _call(self, tool: str, arguments: Operation) -> tuple[str, str, bool]:
         caller = self.rng.choice(list(self.callers))
@@ -169,7 +170,7 @@ class Session:
             operations.append(operation)
         if not operations:
             return
-        _, text, done = self._call("batch", {"operations": operations})
+        caller, text, done = self._call("batch", {"operations": operations})
         after = self.read_files()
         now = {path: data.decode() for path, data in after.items() if path.startswith(folder)}
         if done is not works or (done and now != model):
@@ -177,7 +178,7 @@ class Session:
         elif not done and after != before:
             self.faults.append(f"the refused batch changed {_compare(before, after)}")
         elif after != before and self.draw.chance(0.6):
-            self._check_undo(before, after, "the batch", text)
+            self._check_undo(caller, before, after, "the batch", text)
 
     def _save_outside(self, number: int) -> None:
         """Another program adds a line to a note in one of five ways, or a new note."""
@@ -212,10 +213,12 @@ class Session:
 
     # Checks.
 
-    def _check_undo(self, before: Files, after: Files, what: str, text: str) -> None:
+    def _check_undo(self, maker: str, before: Files, after: Files, what: str, text: str) -> None:
         number = _read_change(text)
         arguments = {"id": number} if number else {}
-        caller = self.rng.choice([name for name in self.callers if name != LIMITED])
+        # Anybody else's undo would wait for a person.
+        may_undo = [name for name in (maker, PAGE, COMMAND) if name != LIMITED]
+        caller = self.rng.choice(may_undo) if number else COMMAND
         done, said = self.callers[caller]("undo", **arguments)
         now = self.read_files()
         if not done or now != before:
@@ -231,8 +234,7 @@ class Session:
     def _undo_all(self, first: Files, most: int) -> None:
         said, done = "", True
         while done and most:
-            caller = self.rng.choice([name for name in self.callers if name != LIMITED])
-            done, said = self.callers[caller]("undo")
+            done, said = self.callers[COMMAND]("undo")
             most -= 1
             self.undone += done
         now = self.read_files()
