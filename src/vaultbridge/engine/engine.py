@@ -218,7 +218,10 @@ class Engine:
         return make_vault_relative(text, self.root, self.scope.visible)
 
     def is_folder(self, path: VaultPath) -> bool:
-        """A link that leads out of the vault, or back into it, is not a folder of the vault."""
+        """Whether this is a folder in which something may be visible. A link that leads out of the vault, or
+        back into it, is not a folder of the vault."""
+        if not self.scope.may_contain(path):
+            return False
         try:
             return self.root.exists(path) and self.root.place(path).is_dir()
         except PermissionDenied:

@@ -13,7 +13,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from vaultbridge.links.resolve import FileTable, folder_of
-from vaultbridge.vault.file_links import LinkFinder, leads_to_hidden
+from vaultbridge.vault.file_links import LinkFinder
+from vaultbridge.vault.follow import leads_to_hidden
 from vaultbridge.vault.paths import FileFilter, Root, Visible
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settings import IgnoreFilters
@@ -106,7 +107,11 @@ class Visibility:
                 return known[1]
             table, folders = index.table(db), index.folders(db)
         named = ExistenceFilter(self._root, parts, table, frozenset())
-        links = self._links.find(_FolderFiles(folders, table), named.shows_name)
+        links = self._links.find(
+            _FolderFiles(folders, table),
+            named.shows_name,
+            lambda folder: all(part.may_contain(folder) for part in parts),
+        )
         earlier = None if known is None else known[1]
         if (
             earlier is not None

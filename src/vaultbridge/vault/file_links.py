@@ -7,7 +7,6 @@ either. The index follows links and does not know which files are links.
 from __future__ import annotations
 
 import os
-import stat
 import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
@@ -16,26 +15,9 @@ from msgspec import Struct
 
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.system import is_racy
-from vaultbridge.vault.beneath import real_path
+from vaultbridge.vault.follow import leads_to_hidden
 from vaultbridge.vault.paths import Root, VaultPath, Visible, normalize_name
 from vaultbridge.vault.read_cache import StrictFileStat, is_local_filesystem
-
-
-def leads_to_hidden(root: Root, path: str, visible: Visible) -> bool:
-    """Whether a file is a link to a hidden one."""
-    place = f"{root.folder}{os.sep}{path}"
-    try:
-        is_link = stat.S_ISLNK(os.lstat(place).st_mode)
-    except OSError:
-        # Stored in another spelling.
-        place = str(root.place(VaultPath(path)))
-        is_link = os.path.islink(place)  # noqa: PTH114 - text
-    return is_link and _is_target_hidden(root, place, visible)
-
-
-def _is_target_hidden(root: Root, link: str, visible: Visible) -> bool:
-    real = root.path_of(real_path(link))
-    return real is not None and not visible(real)
 
 
 class _Folder(Struct, frozen=True, gc=False):
@@ -61,12 +43,14 @@ class LinkFinder:
         """The disk whose folders need not be listed each time."""
         return self._root.folder.stat().st_dev if is_local_filesystem(self._root.folder) else None
 
-    def find(self, files: Mapping[str, Iterable[str]], visible: Visible) -> frozenset[str]:
+    def find(
+        self, files: Mapping[str, Iterable[str]], visible: Visible, may_contain: Visible
+    ) -> frozenset[str]:
         """Return which of these files, given by their folder (`""` is the vault itself), are links to a
-        hidden one."""
+        hidden one. Folders in which nothing is visible are not looked at: a link in one is hidden itself."""
         known, kept = self._folders, dict[str, _Folder]()
         found: set[str] = set()
-        for folder in files:
+        for folder in filter(may_contain, files):
             try:
                 place, status = self._locate(folder)
                 seen = StrictFileStat.of(status)
@@ -85,7 +69,7 @@ class LinkFinder:
             found.update(
                 prefix + shown
                 for name, shown in entry.links
-                if _is_target_hidden(self._root, f"{place}{os.sep}{name}", visible)
+                if visible(prefix + shown) and self._may_lead_to_hidden(prefix + name, visible)
             )
         self._folders = kept
         return frozenset(found)
@@ -101,8 +85,8 @@ class LinkFinder:
 
     def _may_lead_to_hidden(self, path: str, visible: Visible) -> bool:
         try:
-            return leads_to_hidden(self._root, path, visible)
-        except (OSError, VaultbridgeError):
+            return leads_to_hidden(self._root, path, visible, if_unknown=True)
+        except VaultbridgeError:
             return True
 
     def _may_change_unseen(self, status: os.stat_result) -> bool:
