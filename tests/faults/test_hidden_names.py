@@ -88,7 +88,6 @@ def test_a_call_that_names_a_hidden_file_asks_the_disk_the_same_whether_the_file
 
 REQUESTS = [
     ("resources/read", lambda name: {"uri": f"obsidian://vault/Notes/{name}"}),
-    ("resources/subscribe", lambda name: {"uri": f"obsidian://vault/Notes/{name}"}),
     ("prompts/get", lambda name: {"name": "summarize_note", "arguments": {"note": name}}),
     (
         "completion/complete",

@@ -21,16 +21,17 @@ _AUDITED = ("open", "os.")
 _SWEEPS = (
     str(Path("vaultbridge", "index")),
     str(Path("vault", "walk.py")),
-    str(Path("vault", "file_links.py")),
+    str(Path("mcp", "vault", "changes.py")),
 )
+_SWEEPING = ("LinkFinder.find",)
 _RANDOM = re.compile(r"\.vaultbridge-[^/]*\.tmp|/proc/self/fd/\d+")
 
 _traces: list[DiskTrace] = []
 
 
 class DiskTrace:
-    """The calls that named something in `folder`, in order. What compares the whole vault with the index
-    is left out: it meets every file, whichever one a caller has named."""
+    """The calls that named something in `folder`, in order. What compares the whole vault with the index,
+    or with what a client was told of it, is left out: it meets every file, whichever one a caller has named."""
 
     def __init__(self, folder: Path) -> None:
         self._prefix = str(folder.resolve())
@@ -56,7 +57,8 @@ _readlink = os.readlink
 def _is_sweeping() -> bool:
     frame = sys._getframe(2)
     while frame is not None:
-        if any(part in frame.f_code.co_filename for part in _SWEEPS):
+        code = frame.f_code
+        if code.co_qualname in _SWEEPING or any(part in code.co_filename for part in _SWEEPS):
             return True
         frame = frame.f_back  # type: ignore[assignment]
     return False

@@ -12,8 +12,7 @@ import pytest
 
 from support.clocks import read_later_clock
 from support.system_calls import refuse_call
-from vaultbridge.vault.file_links import LinkFinder
-from vaultbridge.vault.follow import leads_to_hidden
+from vaultbridge.vault.file_links import LinkFinder, leads_to_hidden
 from vaultbridge.vault.paths import Root
 from vaultbridge.vault.read_cache import is_local_filesystem
 from vaultbridge.vault.walk import FileEntry, walk

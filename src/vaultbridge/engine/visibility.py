@@ -13,8 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from vaultbridge.links.resolve import FileTable, folder_of
-from vaultbridge.vault.file_links import LinkFinder
-from vaultbridge.vault.follow import leads_to_hidden
+from vaultbridge.vault.file_links import LinkFinder, leads_to_hidden
 from vaultbridge.vault.paths import FileFilter, Root, Visible
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settings import IgnoreFilters

@@ -49,7 +49,7 @@ from vaultbridge.errors import (
 )
 from vaultbridge.limits import NOTE_READ_BYTES
 from vaultbridge.links.resolve import name_key
-from vaultbridge.vault.follow import leads_to_hidden
+from vaultbridge.vault.file_links import leads_to_hidden
 from vaultbridge.vault.paths import Root, VaultPath, Visible
 
 

@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.follow`: links are followed one by one, and never looked at behind a hidden name."""
+"""`vaultbridge.vault.file_links`: links are followed one by one, and never looked at behind a hidden name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.disk_trace import trace_disk
-from vaultbridge.vault.follow import LINKS_FOLLOWED, leads_to_hidden
+from vaultbridge.vault.file_links import LINKS_FOLLOWED, leads_to_hidden
 from vaultbridge.vault.paths import Root
 
 VAULT = {"Pub/a.md": "a", "Private/b.md": "b", "Pub/Sub/c.md": "c"}
