@@ -31,7 +31,7 @@ _traces: list[DiskTrace] = []
 
 class DiskTrace:
     """The calls that named something in `folder`, in order. What compares the whole vault with the index,
-    or with what a client was told of it, is left out: it meets every file, whichever one a caller has named."""
+    or with what a client was told of it, is left out: it meets every file, whichever was named."""
 
     def __init__(self, folder: Path) -> None:
         self._prefix = str(folder.resolve())
