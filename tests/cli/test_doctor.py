@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from support.plugins import write_package
 from support.process import drop_privileges
 from support.waiting import BOUND
 from vaultbridge.server.tokens import TokenStore
@@ -202,3 +203,95 @@ def test_people_get_areas_marks_and_advice(machine: Machine) -> None:
         "System", "Vault", "Index", "Bridge", "Assistants", "Companion",
     ]  # fmt: skip
     assert "       -> To review changes in Obsidian: vaultbridge companion install" in shown
+
+
+PLUGIN = '''
+from vaultbridge.plugins import tool
+
+raise SystemExit("doctor runs no plugin")
+
+@tool
+def count_words() -> str:
+    """Counts."""
+
+@tool(effect="reads", name="other_name")
+def function() -> str:
+    """Something else."""
+'''
+
+
+def test_code_that_is_not_ours_is_listed_without_being_run(machine: Machine, tmp_path: Path) -> None:
+    assert machine.run_doctor()["code of others"]["status"] == "good"
+    tools = machine.home / ".config/vaultbridge/tools"
+    tools.mkdir(parents=True)
+    (tools / "mine.py").write_text(PLUGIN, "utf-8")
+    (tools / "_shared.py").write_text("raise SystemExit('nor this')", "utf-8")
+    (tools / "open.py").write_text(PLUGIN, "utf-8")
+    (tools / "open.py").chmod(0o666)
+    write_package(tmp_path / "site", "stars", "stars = star_pkg", star_pkg=PLUGIN)
+    machine.environ["PYTHONPATH"] = str(tmp_path / "site")
+    found = machine.run_doctor()["code of others"]
+    assert found["status"] == "warning"
+    assert "tools/mine.py (count_words, other_name)" in found["found"]
+    assert "tools/_shared.py" in found["found"]
+    assert "tools/open.py (not run: everybody on this machine can write to it)" in found["found"]
+    assert "stars:stars (count_words, other_name)" in found["found"]
+    assert "tools.plugins" in found["advice"]
+    (tools.parent / "config.toml").write_text("[tools]\nplugins = false\npackages = false\n", "utf-8")
+    assert machine.run_doctor()["code of others"]["status"] == "good"
+
+
+def test_patterns_that_hide_nothing_are_found_wherever_they_are_written(machine: Machine) -> None:
+    (machine.vault / "Private").mkdir()
+    (machine.vault / "Private/diary.md").write_text("zebra", "utf-8")
+    config = machine.home / ".config/vaultbridge"
+    config.mkdir(parents=True)
+    (config / "config.toml").write_text(
+        f"[scope]\ndeny = ['Private/', 'Pirvate/']\n[[vaults]]\npath = {json.dumps(str(machine.vault))}\n"
+        "deny = ['diary.md']\n"
+        "[embeddings]\nurl = 'http://127.0.0.1:9/v1'\nmodel = 'm'\nprivate = ['Dairy']\n",
+        "utf-8",
+    )
+    machine.run("token", "make", "phone", "--deny", "'Private/'")
+    (machine.home / ".cursor").mkdir()
+    command = [sys.executable, "-m", "vaultbridge", "stdio", str(machine.vault), "--deny", "Privte/"]
+    entry = {"mcpServers": {"notes": {"command": command[0], "args": command[1:]}}}
+    (machine.home / ".cursor/mcp.json").write_text(json.dumps(entry), "utf-8")
+    done = machine.run("doctor", "--json")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    said = "\n".join(row["found"] for row in rows if row["name"] == "scope")
+    assert "'Pirvate/' (deny) hides nothing" in said
+    assert "'diary.md' (deny of the vault Notes) hides nothing" in said
+    assert "Did you mean 'Private/diary.md'?" in said
+    assert "(deny of the token phone) hides nothing" in said
+    assert "'Dairy' (embeddings.private) keeps back nothing" in said
+    assert "'Privte/' (deny in cursor notes) hides nothing" in said
+    assert "'Private/' (deny)" not in said
+
+
+def test_patterns_that_all_match_are_one_good_line(machine: Machine) -> None:
+    config = machine.home / ".config/vaultbridge"
+    config.mkdir(parents=True)
+    (config / "config.toml").write_text("[scope]\ndeny = ['A.md']\n", "utf-8")
+    found = machine.run_doctor()["scope"]
+    assert (found["status"], found["found"]) == ("good", "each of 1 patterns matches something")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["sh", "-c", "touch RAN", "vaultbridge"],
+        [sys.executable, "-c", "open('RAN', 'w')", "vaultbridge"],
+        [sys.executable, "-m", "vaultbridge", "call", "--trust", "--config", "other.json", "evil"],
+    ],
+)
+def test_a_command_that_came_with_the_folder_is_not_run(machine: Machine, words: list[str]) -> None:
+    other = {"mcpServers": {"evil": {"command": "sh", "args": ["-c", "touch RAN"]}}}
+    (machine.vault / "other.json").write_text(json.dumps(other), "utf-8")
+    entry = {"mcpServers": {"notes": {"command": words[0], "args": words[1:]}}}
+    (machine.vault / ".mcp.json").write_text(json.dumps(entry), "utf-8")
+    rows = machine.run_doctor()
+    (row,) = (row for name, row in rows.items() if name.endswith(" notes"))
+    assert row["status"] == "unknown"
+    assert "was not run" in row["found"]
+    assert not (machine.vault / "RAN").exists()

@@ -10,6 +10,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from support.files import write_vault
 from support.http import read_events
 from support.serve import Served, served
 from support.waiting import BOUND
@@ -142,3 +143,18 @@ async def test_revoking_ends_what_the_token_has_open(tmp_path: Path) -> None:
                 pass
         async with http.get(url, headers={"Authorization": f"Bearer {phone['token']}"}) as refused:
             assert refused.status == 401
+
+
+def test_a_pattern_that_hides_nothing_is_said_when_the_token_is_made(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    vault = write_vault(config / "Notes", {"Private/a.md": "a"})
+    (config / "config.toml").write_text(f"[[vaults]]\npath = {json.dumps(str(vault))}\n", "utf-8")
+    assert main(["make", "phone", "--deny", "Pirvate/", "--deny", "Private/"]) == 0
+    output = capsys.readouterr()
+    assert len(output.out.splitlines()) == 1
+    assert "note: The pattern 'Pirvate/' (deny of this token) hides nothing" in output.err
+    assert "Did you mean 'Private/'?" in output.err
+    assert output.err.count("hides nothing") == 1
+    assert main(["--json", "make", "other", "--deny", "Nowhere/"]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == "other"

@@ -42,3 +42,12 @@ def test_a_file_that_is_not_an_attachment_or_may_not_be_created_is_refused(make_
             choose_attachment_path(engine, name, None)
     with pytest.raises(PermissionDenied):
         choose_attachment_path(engine, "p/s.png", None)
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_a_numbered_name_that_is_hidden_is_passed_over_whether_it_is_taken_or_not(
+    make_vault: MakeVault, taken: bool
+) -> None:
+    hidden = {"a 1.png": b""} if taken else {}
+    engine = make_vault({"a.png": b"", **hidden}, scope=Scope(deny=("a 1.png",)))
+    assert choose_attachment_path(engine, "a.png", None) == "a 2.png"

@@ -9,6 +9,7 @@ import pytest
 
 from server.test_stdio_live import list_tool_names
 from support.plugins import GOOD, write_package
+from support.serve import Served, served
 from support.vault import VaultProcess, make_small_vault
 from vaultbridge.plugins import registry as plugins
 from vaultbridge.server.stdio import serve as stdio_serve
@@ -65,3 +66,32 @@ def test_a_package_that_brings_tools_is_seen_wherever_python_looks_for_packages(
     (old / "moons.egg-info").mkdir(parents=True)
     (old / "moons.egg-info" / "entry_points.txt").write_text(f"[{plugins.ENTRY_POINTS}]\nmoons = x\n")
     assert stdio_serve.may_have_packages([str(old)])
+
+
+async def test_code_that_is_not_ours_is_named_on_standard_error(tmp_path: Path, site: Path) -> None:
+    vault = make_small_vault(tmp_path, {"A.md": "alpha"})
+    tools = tmp_path / "config" / "vaultbridge" / "tools"
+    tools.mkdir(parents=True)
+    (tools / "mine.py").write_text(GOOD.format(name="count", says="1"), "utf-8")
+    environ = {"PYTHONPATH": str(site), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    async with VaultProcess(tmp_path, str(vault), **environ) as process:
+        await process.begin()
+        assert {"twinkle", "count"} <= await list_tool_names(process)
+        code, _, err = await process.end()
+    assert code == 0
+    (line,) = [line for line in err.decode().splitlines() if "not vaultbridge's own" in line]
+    assert "stars:stars (twinkle)" in line
+    assert "tools/mine.py (count)" in line
+    assert str(tmp_path) not in line
+
+
+async def test_serve_names_it_in_its_first_lines(tmp_path: Path, site: Path) -> None:
+    vault = make_small_vault(tmp_path, {"A.md": "alpha"})
+    async with served(tmp_path / "plain", vault) as server:
+        assert server.announced["code"] == []
+    server = Served(tmp_path / "home", PYTHONPATH=str(site))
+    try:
+        await server.start(vault)
+        assert server.announced["code"] == [{"name": "stars:stars", "tools": ["twinkle"], "fault": ""}]
+    finally:
+        await server.kill()

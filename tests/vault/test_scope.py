@@ -155,3 +155,41 @@ def test_every_pattern_either_works_or_is_refused_clearly(pattern: str, path: st
 def test_an_unrestricted_scope_says_so() -> None:
     assert Scope(read_only=True).unrestricted
     assert not Scope(deny=("x",)).unrestricted
+
+
+@pytest.mark.parametrize(
+    ("allow", "deny", "may", "may_not"),
+    [
+        ((), ("Private/",), ["", "Pub", "Pub/Private"], ["Private", "private/x", ".obsidian", "Pub/.x"]),
+        (("Pub/Sub/",), (), ["", "Pub", "Pub/Sub", "Pub/Sub/x"], ["Private", "Pub/Other", "Pub/Subs"]),
+        (("Pub/Sub/*.md",), (), ["Pub", "pub/sub"], ["Private"]),
+        (("A/**/x.md",), (), ["A", "A/b/c"], ["B", "Ab"]),
+        (("**/x.md",), (), ["A", "A/b/c"], [".obsidian"]),
+        (("*.md",), (), ["A", "A/b"], []),
+        (("/*.md",), (), [""], ["A"]),
+        (("{A,B/C}/x.md",), (), ["A", "B", "B/C"], []),
+        (("A/",), ("A/Private",), ["A"], ["A/Private", "B"]),
+        (("[Work]/x.md",), (), ["[Work]"], ["Other"]),
+    ],
+)
+def test_a_folder_in_which_nothing_can_be_visible_is_known_by_its_name(
+    allow: tuple[str, ...], deny: tuple[str, ...], may: list[str], may_not: list[str]
+) -> None:
+    scope = Scope(allow=allow, deny=deny)
+    assert [path for path in (*may, *may_not) if scope.may_contain(path)] == may
+
+
+@given(
+    st.lists(
+        st.sampled_from(["A/", "A/B", "*.md", "A/*/c.md", "**/c.md", "B/**", "/A/*", "{A,B}/c.md"]),
+        max_size=3,
+    ),
+    st.lists(st.sampled_from(["A", "B", "c.md", "d.md"]), min_size=1, max_size=4),
+)
+def test_every_folder_above_a_visible_file_may_contain_something(
+    patterns: list[str], parts: list[str]
+) -> None:
+    scope = Scope(allow=tuple(patterns), deny=("B/A/",))
+    if scope.visible("/".join(parts)):
+        for end in range(len(parts)):
+            assert scope.may_contain("/".join(parts[:end]))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from support.system_calls import refuse_call
 from vaultbridge.errors import EngineFailure, InvalidPath, PermissionDenied
+from vaultbridge.vault import beneath
 from vaultbridge.vault.paths import Root
 from vaultbridge.vault.walk import Skipped, walk
 from vaultbridge.vault.write.replace import (
@@ -23,7 +24,6 @@ from vaultbridge.vault.write.replace import (
     publish_over,
     remove_leftover,
     stage,
-    sync_folder,
     temporary_name,
     to_vault_error,
 )
@@ -102,7 +102,7 @@ def test_a_read_only_file_is_refused(folder: Path) -> None:
 
 
 def test_syncing_a_folder_that_is_gone_is_no_error(folder: Path) -> None:
-    sync_folder(folder / "gone")
+    beneath.sync_folder(folder / "gone")
 
 
 def test_only_our_old_temporary_files_are_removed(root: Root, folder: Path) -> None:

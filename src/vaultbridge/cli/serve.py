@@ -178,6 +178,7 @@ def announce(listening: Listening, *, as_json: bool, link: bool) -> None:
                 "bridge": f"{url}/bridge/v1",
                 "ide": listening.ide,
                 "others": listening.others,
+                "code": listening.code,
                 "notices": listening.notices,
             }
         )
@@ -200,5 +201,7 @@ def announce(listening: Listening, *, as_json: bool, link: bool) -> None:
         say(f"  curl and scripts        curl {f'-H {token} ' if token else ''}{url}/bridge/v1/tools")
         if token:
             say(f"  TOKEN                   {command} token make NAME    prints one")
+        for source in listening.code:
+            say(f"  runs code of            {source}")
         say("\nCtrl+C stops.")
     sys.stdout.flush()

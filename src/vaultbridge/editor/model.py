@@ -109,6 +109,11 @@ class VaultView(Protocol):
         absolute path outside the vault."""
         ...
 
+    def check_spelling(self, text: str) -> None:
+        """Raises InvalidPath for a path that spells, to the letter, a file which is not part of the vault
+        because another one beside it has the same name in another Unicode form."""
+        ...
+
     def locate(self, path: VaultPath) -> Path:
         """The file on disk, as it is stored there (even for a note that does not exist yet)."""
         ...

@@ -32,6 +32,7 @@ from vaultbridge.review.policy import ReviewRules
 from vaultbridge.review.rebase import identify_writer, read_file
 from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath
 from vaultbridge.vault.scope import compile_file_pattern
+from vaultbridge.vault.spelling import check_spelling
 
 FINDINGS_PER_NOTE: Final = 200
 """The most findings of one note: nobody reads a longer list."""
@@ -161,6 +162,9 @@ class EngineView:
 
     def make_vault_relative(self, text: str) -> str:
         return self._engine.make_vault_relative(text)
+
+    def check_spelling(self, text: str) -> None:
+        check_spelling(text, self._engine.root, self._engine.scope.visible)
 
     def locate(self, path: VaultPath) -> Path:
         try:

@@ -58,6 +58,7 @@ from vaultbridge.vault.read import content_hash, is_empty_file, read_place, read
 from vaultbridge.vault.read_cache import ReadCache
 from vaultbridge.vault.scope import HiddenNoteInUse, LinkedScope, Scope, redact
 from vaultbridge.vault.settings import SettingsReader, VaultSettings
+from vaultbridge.vault.spelling import check_spelling
 from vaultbridge.vault.write.steps import affected_paths
 from vaultbridge.vault.write.transaction import Applied, Overtaken, Recovered, Transactor, ignore_checkpoint
 from vaultbridge.vault.write.trash import Trash
@@ -238,13 +239,18 @@ class Engine:
 
     def make_vault_relative(self, text: str) -> str:
         """Turns an absolute path into one from the vault's top; leaves any other path or name as it is.
-        Raises InvalidPath for a path outside the vault."""
+        Raises InvalidPath for a path outside the vault, and for one that spells a file which is left out
+        because another one beside it has the same name in another Unicode form."""
+        check_spelling(text, self.root, self.scope.visible)
         if not is_absolute(text):
             return text
         return make_vault_relative(text, self.root, self.scope.visible)
 
     def is_folder(self, path: VaultPath) -> bool:
-        """A link that leads out of the vault, or back into it, is not a folder of the vault."""
+        """Whether this is a folder in which something may be visible. A link that leads out of the vault, or
+        back into it, is not a folder of the vault."""
+        if not self.scope.may_contain(path):
+            return False
         try:
             return self.root.exists(path) and self.root.place(path).is_dir()
         except PermissionDenied:

@@ -11,10 +11,10 @@ from vaultbridge.engine.operations import Write
 from vaultbridge.engine.outcome import Outcome
 from vaultbridge.engine.reading import FileView
 from vaultbridge.errors import EditRefused, InvalidArgument, StaleWrite
-from vaultbridge.links.resolve import FileTable, file_name
+from vaultbridge.links.resolve import file_name
 from vaultbridge.links.syntax import write_link
 from vaultbridge.markdown.edits.change import apply_changes
-from vaultbridge.vault.paths import TEXT_SUFFIXES, Root, VaultPath, folder_of, join, new_vault_path
+from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath, folder_of, join, new_vault_path
 
 if TYPE_CHECKING:
     from vaultbridge.engine.engine import Engine
@@ -43,16 +43,18 @@ def choose_attachment_path(engine: Engine, name: str, note: VaultPath | None) ->
         wanted = new_vault_path(join(engine.settings.attachment_folder_for(note or VaultPath("")), wanted))
     # Checked before looking for a free name: a number would reveal that a hidden file has the name.
     engine.scope.check_write(wanted, new=True)
-    return _find_free_path(engine.root.match_spelling(wanted), engine.queries.table(), engine.root)
+    return _find_free_path(engine.root.match_spelling(wanted), engine)
 
 
-def _find_free_path(path: VaultPath, table: FileTable, root: Root) -> VaultPath:
-    """Finds a free name. The disk is checked last, because that reads a folder; but the table may not know a
-    file that was added just now."""
+def _find_free_path(path: VaultPath, engine: Engine) -> VaultPath:
+    """Finds a free name. A hidden name is never chosen, whether it is taken or not. The disk is checked last,
+    because that reads a folder; but the table may not know a file that was added just now."""
+    table = engine.queries.table()
     stem, _, ending = file_name(path).rpartition(".")
     candidate = path
     for number in range(1, NAMES_TRIED):
-        if not table.same_path(candidate) and not root.exists(candidate):
+        hidden = not engine.scope.visible(candidate)
+        if not (hidden or table.same_path(candidate) or engine.root.exists(candidate)):
             return candidate
         candidate = join(folder_of(path), f"{stem} {number}.{ending}")
     raise EditRefused(f"{path} already exists, and so do {NAMES_TRIED} numbered names after it.")

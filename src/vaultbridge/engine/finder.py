@@ -130,9 +130,10 @@ class Finder:
     def place(self, path: VaultPath) -> Path:
         """Where a visible file is; a link to a hidden file is hidden too. Raises NoteNotFound, or
         EngineFailure for a file that is not downloaded."""
-        place = self.locate(path)
+        # In this order: what the disk says about a hidden file, and how long that takes, tells whether it is
+        # there.
         self._scope.check_read(path)
-        return place
+        return self.locate(path)
 
     def locate(self, path: VaultPath) -> Path:
         return self._require_downloaded(self._root.locate, path)

@@ -350,7 +350,10 @@ class Queries:
         offset: int = 0,
     ) -> ListPage[IndexedFile]:
         from vaultbridge.index import files
+        from vaultbridge.index.listing import ListPage
 
+        if not self._scope.may_contain(folder):
+            return ListPage((), 0)
         return files.list_files(
             self.index(),
             folder,
@@ -365,6 +368,8 @@ class Queries:
     def find_files(self, pattern: str, fits: Visible, folder: str = "") -> list[IndexedFile]:
         from vaultbridge.index import files
 
+        if not self._scope.may_contain(folder):
+            return []
         return files.find_files(self.index(), pattern, fits, folder, visible=self._existence_filter_or_none())
 
     def folders(self) -> dict[str, int]:
@@ -376,6 +381,8 @@ class Queries:
     def shallow_paths(self, folder: str, depth: int) -> list[str]:
         from vaultbridge.index import files
 
+        if not self._scope.may_contain(folder):
+            return []
         return files.list_shallow_paths(self.index(), folder, depth, visible=self._existence_filter_or_none())
 
     # Problems. Notes that the app ignores are included.

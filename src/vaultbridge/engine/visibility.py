@@ -106,7 +106,11 @@ class Visibility:
                 return known[1]
             table, folders = index.table(db), index.folders(db)
         named = ExistenceFilter(self._root, parts, table, frozenset())
-        links = self._links.find(_FolderFiles(folders, table), named.shows_name)
+        links = self._links.find(
+            _FolderFiles(folders, table),
+            named.shows_name,
+            lambda folder: all(part.may_contain(folder) for part in parts),
+        )
         earlier = None if known is None else known[1]
         if (
             earlier is not None

@@ -7,6 +7,7 @@ listed in `problems`. The caller decides when to look at the folder (`refresh`),
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import stat
@@ -14,9 +15,16 @@ import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
+from vaultbridge.plugins.listing import (
+    ENTRY_POINTS,
+    CodeSource,
+    find_tool_names,
+    list_packages,
+    name_source,
+)
 from vaultbridge.plugins.loading import (
     LOAD_SECONDS,
     SiblingFinder,
@@ -30,11 +38,7 @@ from vaultbridge.system import FileStat, stat_file
 from vaultbridge.tools.base.catalog import Catalog
 from vaultbridge.tools.base.tool import AnyTool, ForeignTool
 
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
 FOLDER: Final = "tools"
-ENTRY_POINTS: Final = "vaultbridge.tools"
 
 MAX_FILES: Final = 100
 """The most files that are loaded; one person wrote them."""
@@ -79,6 +83,13 @@ class PluginRegistry:
         self.problems: dict[str, str] = {}
         """What is wrong, by file or entry point; for people at this machine, not for clients."""
 
+    def list_running(self) -> list[CodeSource]:
+        """What was run, with the tools that it has added."""
+        return [
+            CodeSource(f"{FOLDER}/{name}" if name in self._seen else name, tuple(tool.name for tool in tools))
+            for name, tools in self._tools.items()
+        ]
+
     def tools(self) -> tuple[ForeignTool, ...]:
         return tuple(tool for tools in self._tools.values() for tool in tools)
 
@@ -97,12 +108,22 @@ class PluginRegistry:
             for name, fresh in list(self._waiting.items()):
                 self._admit(name, fresh)
 
+    def list_sources(self, *, files: bool = True, packages: bool = True) -> list[CodeSource]:
+        """What `refresh` and `load_packages` would run, without running it."""
+        sources: list[CodeSource] = []
+        for file in sorted(self._folder.glob("*.py")) if files and self._is_usable() else ():
+            if not file.name.startswith("."):
+                with contextlib.suppress(OSError):
+                    tools = () if file.name.startswith("_") else find_tool_names(file)
+                    sources.append(CodeSource(f"{FOLDER}/{file.name}", tools, self._find_fault(file)))
+        return sources + (list_packages() if packages else [])
+
     def load_packages(self) -> None:
         """Load the tools of installed packages. Called once: packages do not change while we run."""
         from importlib.metadata import entry_points
 
         for point in entry_points(group=ENTRY_POINTS):
-            self._load(_name_source(point), partial(load_entry_point, point))
+            self._load(name_source(point), partial(load_entry_point, point))
 
     def guard(self, vaults: Iterable[Path]) -> None:
         """Set the open vaults: nothing in one of them is loaded any longer."""
@@ -254,8 +275,3 @@ def _resolve_all(vaults: Iterable[Path]) -> tuple[Path, ...]:
 
 def _is_world_writable(mode: int) -> bool:
     return os.name == "posix" and bool(mode & stat.S_IWOTH)
-
-
-def _name_source(point: EntryPoint) -> str:
-    """With the package, because two packages may give their entry points the same name."""
-    return f"{point.dist.name}:{point.name}" if point.dist is not None else point.name

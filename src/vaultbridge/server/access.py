@@ -176,6 +176,13 @@ class Access:
         except VaultbridgeError:
             return ()
 
+    def list_tokens(self) -> tuple[AccessToken, ...]:
+        """All tokens; none when they cannot be read."""
+        try:
+            return tuple(self._tokens.list_tokens())
+        except VaultbridgeError:
+            return ()
+
     def describe_principals(self) -> dict[str, TokenFacts]:
         """The token of each principal; empty when the tokens cannot be read."""
         try:

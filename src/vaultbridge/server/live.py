@@ -8,19 +8,23 @@ that folder may contain anything. It reports that something may have changed, no
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from vaultbridge.errors import VaultbridgeError
 from vaultbridge.server.access import allows_local_programs
 from vaultbridge.server.config.follow import QUIET_SECONDS, FollowedConfig, warn_if_inside_vault
 from vaultbridge.server.config.model import LIVE, Config, load_config
 from vaultbridge.server.live_tools import LiveTools
 from vaultbridge.server.logs import set_level
+from vaultbridge.server.unused_patterns import PatternReporter
 
 if TYPE_CHECKING:
     from vaultbridge.editor.hub import EditorHub
+    from vaultbridge.plugins.listing import CodeSource
     from vaultbridge.server.access import Access
     from vaultbridge.server.serve import ServeOptions
     from vaultbridge.server.servers import Servers
@@ -107,12 +111,17 @@ class LiveConfig:
         self._servers = servers
         self._access = access
         self._hubs = tuple(hubs)
+        self._patterns = PatternReporter()
         self._tools = LiveTools(catalog, file.parent, options.config.tools, folders)
 
     @property
     def config(self) -> Config:
         """The configuration that is in force."""
         return self._followed.in_force
+
+    def list_code(self) -> tuple[CodeSource, ...]:
+        """The files and packages whose code runs in this process, with their tools."""
+        return tuple(self._tools.plugins.list_running())
 
     async def start(self) -> None:
         """Load the plugins, and switch tools on and off as the configuration says."""
@@ -125,8 +134,13 @@ class LiveConfig:
             if (change := self._followed.read()) is not None:
                 self._apply(change.config, change.keys)
         await asyncio.to_thread(self._tools.refresh)
+        await asyncio.to_thread(self._report_patterns)
         tokens = await asyncio.to_thread(self._access.list_valid_principals)
         await self._servers.close_revoked(tokens)
+
+    def _report_patterns(self) -> None:
+        with contextlib.suppress(VaultbridgeError):  # a vault that is not there now is looked at later
+            self._patterns.check(self._servers.list_patterns(self._access.list_tokens()))
 
     def _apply(self, config: Config, keys: tuple[str, ...]) -> None:
         if "log.level" in keys:

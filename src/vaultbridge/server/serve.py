@@ -32,6 +32,7 @@ from vaultbridge.activity.pauses import Pauses
 from vaultbridge.engine import Engine
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.limits import SWITCH_SECONDS
+from vaultbridge.plugins.listing import CodeSource
 from vaultbridge.protocols.bridge_v1.routes import add_bridge_routes
 from vaultbridge.protocols.connection import cancel_and_wait
 from vaultbridge.protocols.editor.client import connect
@@ -155,7 +156,7 @@ class Listening(Struct, frozen=True):
     """Where a server listens, for people and programs on this machine. `page` is the link to the page,
     including the token: for the user's terminal, never for a log. `open_once` is a link that works once.
     `others` are bridges that serve the same vaults; `notices` are what the user should know. `needs_token`
-    says whether programs on this machine need one too."""
+    says whether programs on this machine need one too. `code` is code of others that runs in the server."""
 
     url: str
     port: int
@@ -166,6 +167,7 @@ class Listening(Struct, frozen=True):
     others: tuple[OtherBridge, ...] = ()
     notices: tuple[str, ...] = ()
     needs_token: bool = False
+    code: tuple[CodeSource, ...] = ()
 
 
 @contextlib.asynccontextmanager
@@ -273,6 +275,7 @@ async def run_server(
             others,
             tuple(notices),
             needs_token=not allows_local_programs(config),
+            code=live.list_code(),
         )
 
 

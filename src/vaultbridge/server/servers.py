@@ -26,6 +26,7 @@ from vaultbridge.protocols.mcp.vault.provider import ProviderSettings, VaultProv
 from vaultbridge.review.policy import Review, ReviewRules, find_strictest
 from vaultbridge.server.config.model import Config, VaultConfig
 from vaultbridge.server.tokens import AccessToken
+from vaultbridge.server.unused_patterns import ScopePattern, list_patterns
 from vaultbridge.server.vault_choice import name_vaults
 from vaultbridge.server.wiring import open_engine
 from vaultbridge.tools.base.catalog import Catalog
@@ -142,6 +143,19 @@ class Servers:
             scoped.server.offer = make_offer(settings, vaults=len(scoped.scopes))
             if scoped.provider is not None:
                 scoped.provider.limit(read_only=settings.read_only)
+
+    def list_patterns(
+        self, tokens: Iterable[AccessToken]
+    ) -> dict[str, tuple[Engine, Sequence[ScopePattern]]]:
+        """The patterns of all scopes, with the engine of the vault that each is for."""
+        known = tuple(tokens)
+        return {
+            vault.name: (
+                self.engines[vault.name],
+                list_patterns(self._config, self._find_config(vault), vault.name, known),
+            )
+            for vault in self._vaults
+        }
 
     async def close_revoked(self, valid: Iterable[str]) -> None:
         """Close the servers of tokens that are no longer `valid`."""

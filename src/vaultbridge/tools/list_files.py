@@ -50,7 +50,7 @@ def run(context: VaultContext, arguments: ListFilesArguments) -> Answer:
     from vaultbridge.vault.paths import vault_folder
 
     notes = wait_for_index(context)
-    folder = vault_folder(arguments.folder)
+    folder = vault_folder(context.engine.make_vault_relative(arguments.folder))
     rows, total, what = _find_page(context.engine.queries, folder, arguments)
     if folder and not total:
         _check_folder(context, folder, arguments.folder)

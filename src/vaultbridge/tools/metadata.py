@@ -235,7 +235,7 @@ def find_prefix(engine: Engine, name: str) -> str:
     if not name:
         return ""
     if name.endswith("/"):
-        folder = vault_folder(name)
+        folder = vault_folder(engine.make_vault_relative(name))
         if not (engine.scope.visible(folder) and engine.is_folder(folder)):
             raise NoteNotFound(name, what="folder")
         return folder

@@ -67,7 +67,7 @@ def _move_found(context: VaultContext, arguments: MoveNoteArguments, to: str) ->
     unfinished = wait_for_index(context)
     if unfinished:
         raise TimedOut(unfinished[0], hint="Some notes would be missed. Try again in a moment.")
-    folder = vault_folder(to.rstrip("/"))
+    folder = vault_folder(engine.make_vault_relative(to.rstrip("/")))
     found = engine.queries.search(arguments.query, limit=BATCH_OPERATIONS + 1, matches_per_note=0)
     if found.total > BATCH_OPERATIONS:
         raise InvalidArgument(

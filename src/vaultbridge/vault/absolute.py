@@ -99,7 +99,7 @@ def _is_outside(text: str, root: Root, visible: Visible) -> bool:
         top, whole = vault_path(first), vault_path(text.lstrip("/"))
     except InvalidPath:
         return False
-    if root.exists(top) and (visible(top) or visible(whole)):
+    if (visible(top) or visible(whole)) and root.exists(top):
         return False
     return text.startswith(("~", "//")) or first in MACHINE_FOLDERS or _is_machine_folder(first)
 

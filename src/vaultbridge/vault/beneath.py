@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from vaultbridge.errors import EngineFailure
+from vaultbridge.system import sync_file
 
 _PLAIN: Final = os.name == "nt"
 _CLOSED: Final = getattr(os, "O_CLOEXEC", 0)
@@ -154,7 +155,8 @@ def remove(place: Path | str, *, missing_ok: bool = False) -> None:
 
 
 def make_folder(place: Path, mode: int = 0o777) -> None:
-    """Makes a folder and those above it; does nothing when it exists."""
+    """Makes a folder and those above it, durably: after a power cut, what was moved into a folder is gone if
+    the folder's own name is. Does nothing when it exists."""
     try:
         with _parent(place) as (folder, name):
             os.mkdir(name, mode, dir_fd=folder)
@@ -167,6 +169,25 @@ def make_folder(place: Path, mode: int = 0o777) -> None:
         if not _PLAIN:
             # A link to a folder does not count as a folder.
             os.close(open_folder(place))
+    else:
+        sync_folder(place.parent)
+
+
+def sync_folder(folder: Path | str) -> None:
+    """Makes the names in a folder durable, where the system can do that."""
+    if os.name == "nt":
+        return
+    try:
+        handle = open_folder(folder, os.O_RDONLY)
+    except FileNotFoundError:
+        return
+    try:
+        sync_file(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
+            raise
+    finally:
+        os.close(handle)
 
 
 def remove_folder(place: Path) -> None:

@@ -2,6 +2,10 @@
 
 A link inside the vault gives a hidden note a second name, so a caller with a scope must not find that name
 either. The index follows links and does not know which files are links.
+
+Links are followed one by one, up to the first name that the caller may not see. Looking at a hidden target
+would take a moment longer, or fail differently, if it exists. So each name to which a link leads is judged
+before anything is looked up there, and a link through a hidden place counts as hidden, wherever it ends.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from typing import Final
 
 from msgspec import Struct
 
@@ -20,22 +25,65 @@ from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.paths import Root, VaultPath, Visible, normalize_name
 from vaultbridge.vault.read_cache import StrictFileStat, is_local_filesystem
 
+LINKS_FOLLOWED: Final = 40
+"""The most links on the way to one file, as in Linux (MAXSYMLINKS)."""
 
-def leads_to_hidden(root: Root, path: str, visible: Visible) -> bool:
-    """Whether a file is a link to a hidden one."""
-    place = f"{root.folder}{os.sep}{path}"
-    try:
-        is_link = stat.S_ISLNK(os.lstat(place).st_mode)
-    except OSError:
-        # Stored in another spelling.
-        place = str(root.place(VaultPath(path)))
-        is_link = os.path.islink(place)  # noqa: PTH114 - text
-    return is_link and _is_target_hidden(root, place, visible)
+_LONG_PATH: Final = "\\\\?\\"
+"""Windows writes the target of a link with this before it."""
 
 
-def _is_target_hidden(root: Root, link: str, visible: Visible) -> bool:
-    real = root.path_of(real_path(link))
-    return real is not None and not visible(real)
+def leads_to_hidden(root: Root, path: str, shows: Visible, *, if_unknown: bool = False) -> bool:
+    """Whether a path, whose own name is visible, leads through a link to something hidden. A path that leads
+    out of the vault, or to nothing, does not. `shows` judges paths of the vault by their names. The answer is
+    `if_unknown` when the disk does not say what is there."""
+    top = str(root.folder)
+    here = top
+    waiting = path.split("/")[::-1]
+    links = 0
+    while waiting:
+        part = waiting.pop()
+        if part == "..":
+            here = os.path.dirname(here)  # noqa: PTH120 - text
+            continue
+        place = f"{here.rstrip(os.sep)}{os.sep}{part}"
+        if ".." in waiting and _is_hidden(place, top, shows):
+            return True
+        try:
+            is_link = stat.S_ISLNK(os.lstat(place).st_mode)
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            stored = root.find_stored_name(here, part) if root.contains(here) else None
+            if stored is None or stored == part:
+                return False
+            waiting.append(stored)
+            continue
+        except OSError:
+            return if_unknown
+        if not is_link:
+            here = place
+            continue
+        links += 1
+        try:
+            target = os.readlink(place).removeprefix(_LONG_PATH)  # noqa: PTH115 - text
+        except OSError:
+            return True  # It was a link a moment ago; whatever it is now has not been judged.
+        if links > LINKS_FOLLOWED:
+            return True
+        if os.path.isabs(target):  # noqa: PTH117 - text
+            here = os.path.splitdrive(target)[0] + os.sep
+            target = target[len(here) :]
+        waiting += [piece for piece in target.replace(os.sep, "/").split("/") if piece not in ("", ".")][::-1]
+        if _is_hidden(os.sep.join((here.rstrip(os.sep), *waiting[::-1])), top, shows):  # noqa: PTH118 - text
+            return True
+    # Windows has other kinds of links too.
+    return os.name == "nt" and _is_hidden(real_path(here), top, shows)
+
+
+def _is_hidden(place: str, top: str, shows: Visible) -> bool:
+    """Whether a place is in the vault and hidden there."""
+    place = os.path.normpath(place)
+    if not place.startswith(top + os.sep):
+        return False
+    return not shows(place[len(top) + 1 :].replace(os.sep, "/"))
 
 
 class _Folder(Struct, frozen=True, gc=False):
@@ -61,12 +109,14 @@ class LinkFinder:
         """The disk whose folders need not be listed each time."""
         return self._root.folder.stat().st_dev if is_local_filesystem(self._root.folder) else None
 
-    def find(self, files: Mapping[str, Iterable[str]], visible: Visible) -> frozenset[str]:
+    def find(
+        self, files: Mapping[str, Iterable[str]], visible: Visible, may_contain: Visible
+    ) -> frozenset[str]:
         """Return which of these files, given by their folder (`""` is the vault itself), are links to a
-        hidden one."""
+        hidden one. Folders in which nothing is visible are not looked at: a link in one is hidden itself."""
         known, kept = self._folders, dict[str, _Folder]()
         found: set[str] = set()
-        for folder in files:
+        for folder in filter(may_contain, files):
             try:
                 place, status = self._locate(folder)
                 seen = StrictFileStat.of(status)
@@ -85,7 +135,7 @@ class LinkFinder:
             found.update(
                 prefix + shown
                 for name, shown in entry.links
-                if _is_target_hidden(self._root, f"{place}{os.sep}{name}", visible)
+                if visible(prefix + shown) and self._may_lead_to_hidden(prefix + name, visible)
             )
         self._folders = kept
         return frozenset(found)
@@ -101,8 +151,8 @@ class LinkFinder:
 
     def _may_lead_to_hidden(self, path: str, visible: Visible) -> bool:
         try:
-            return leads_to_hidden(self._root, path, visible)
-        except (OSError, VaultbridgeError):
+            return leads_to_hidden(self._root, path, visible, if_unknown=True)
+        except VaultbridgeError:
             return True
 
     def _may_change_unseen(self, status: os.stat_result) -> bool:

@@ -383,17 +383,9 @@ class Root:
             here /= stored
         return VaultPath("/".join(parts))
 
-    def follow_links(self, path: str) -> str | None:
-        """The path from the vault's top after following every link on the way, whether it exists or not; it
-        may be in a hidden folder. None when it is outside the vault."""
-        if self.plain_status(VaultPath(path)) is not None:
-            return path
-        found, rest = self._descend(path)
-        real = real_path(found)
-        if not self.contains(real):
-            return None
-        inside = real[len(self._prefix) :].replace(os.sep, "/")
-        return "/".join(filter(None, (inside, *rest)))
+    def find_stored_name(self, folder: str, name: str) -> str | None:
+        """How a name is stored in a folder of the vault; None if nothing there has it in any spelling."""
+        return self._find_stored_name(Path(folder), name)
 
     def real_path(self, place: Path) -> VaultPath | None:
         """The vault path of what `place` leads to when links are followed; None when that is outside the

@@ -2,11 +2,12 @@
 
 A denied note does not exist: reading it gives exactly the error for a missing note. `Scope` decides by the
 vault path only. `LinkedScope` also checks where the path leads, because a link inside the vault gives a
-hidden note a second name; the engine uses it wherever a path arrives. Hard links and bind mounts cannot be
-recognized: they are the file itself under another name, and nothing on disk says which name came first
-(SECURITY.md). `paths.Root` ensures that a path cannot lead out of the vault. `redact` keeps hidden names out
-of errors: a move rewrites links in notes that its caller may not see, because it would break them otherwise;
-if one of those prevents the change, the error says only that the change cannot be made.
+hidden note a second name; the engine uses it wherever a path arrives, before it asks the disk about the path.
+Hard links and bind mounts cannot be recognized: they are the file itself under another name, and nothing on
+disk says which name came first (SECURITY.md). `paths.Root` ensures that a path cannot lead out of the vault.
+`redact` keeps hidden names out of errors: a move rewrites links in notes that its caller may not see, because
+it would break them otherwise; if one of those prevents the change, the error says only that the change cannot
+be made.
 
 The patterns of a scope are case-insensitive and NFC:
 
@@ -48,7 +49,8 @@ from vaultbridge.errors import (
 )
 from vaultbridge.limits import NOTE_READ_BYTES
 from vaultbridge.links.resolve import name_key
-from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.file_links import leads_to_hidden
+from vaultbridge.vault.paths import Root, VaultPath, Visible
 
 
 def compile_file_pattern(pattern: str, *, argument: str = "pattern") -> Callable[[str], bool]:
@@ -95,7 +97,7 @@ nothing."""
 class Scope:
     """What one connection may see and change. Each check is one match of a compiled expression."""
 
-    __slots__ = ("_allow", "_deny", "allow", "deny", "max_note_bytes", "read_only")
+    __slots__ = ("_above", "_allow", "_deny", "allow", "deny", "max_note_bytes", "read_only")
 
     def __init__(
         self,
@@ -110,6 +112,7 @@ class Scope:
         self.deny = deny
         self.max_note_bytes = max_note_bytes
         self._allow = _compile(allow, argument="allow")
+        self._above = None if self._allow is None else re.compile("|".join(map(_above, allow)), re.DOTALL)
         self._deny = _compile(deny, argument="deny")
 
     @property
@@ -132,6 +135,18 @@ class Scope:
         if self._deny is not None and self._deny.match(key):
             return False
         return self._allow is None or self._allow.match(key) is not None
+
+    def may_contain(self, folder: str) -> bool:
+        """Whether something in a folder may exist for this connection, by the names alone. Ask this before
+        the disk is asked about a folder: how long that takes, or how it fails, would tell of a hidden one."""
+        if folder.startswith(".") or "/." in folder:
+            return False
+        if not folder or (self._allow is None and self._deny is None):
+            return True
+        key = name_key(folder)
+        if self._deny is not None and self._deny.match(key):
+            return False
+        return self._above is None or self._above.match(key) is not None
 
     def check_read(self, path: VaultPath) -> None:
         """Raises `NoteNotFound`, as for a note that does not exist."""
@@ -198,6 +213,24 @@ def _expression(pattern: str, argument: str) -> str:
     note = "" if only_folder else r"(?:\.md)?"
     fitting = anywhere + translate_glob(body) + ("" if wild else note)
     return rf"(?:{fitting}|{re.escape(key.strip('/'))}{note})(?:/.*)?\Z"
+
+
+def _above(pattern: str) -> str:
+    """An expression for the folders in which something may match a pattern, and for all that match it."""
+    slashed = name_key(pattern.strip()).replace("\\", "/")
+    parts = [part for part in slashed.split("/") if part not in ("", ".")]
+    wild = any(mark in slashed for mark in "*?[{")
+    if "{" in slashed or (wild and len(parts) == 1 and not slashed.startswith("/")):
+        # A text in braces may contain a slash, and a wildcard without one matches at any depth.
+        return r".*\Z"
+    folders: list[str] = []
+    for end in range(1, len(parts)):
+        above = "/".join(parts[:end])
+        if "**" in above:
+            folders.append(rf"{translate_glob('/'.join(parts[: end - 1]))}(?:/|\Z).*" if end > 1 else ".*")
+            break
+        folders.append(rf"(?:{translate_glob(above)}|{re.escape(above)})\Z")
+    return "|".join((*folders, _expression(pattern, "allow")))
 
 
 def translate_glob(body: str) -> str:
@@ -283,6 +316,11 @@ class LiveScope(Scope):
             return False
         return all(part.visible(path) for part in self._parts)
 
+    def may_contain(self, folder: str) -> bool:
+        if folder.startswith(".") or "/." in folder:
+            return False
+        return all(part.may_contain(folder) for part in self._parts)
+
 
 class LinkedScope(Scope):
     """A path is visible if what it leads to is. `names` decides by names; it may change at run time, so
@@ -325,8 +363,17 @@ class LinkedScope(Scope):
         if self.names.unrestricted:
             # Only places that no vault path can name are hidden, and `Root` refuses to follow a link there.
             return True
-        real = self._root.follow_links(path)
-        return real is None or not real or self.names.visible(real)
+        return self._leads_to_shown(path, self.names.visible)
+
+    def may_contain(self, folder: str) -> bool:
+        if not self.names.may_contain(folder):
+            return False
+        return self.names.unrestricted or self._leads_to_shown(folder, self.names.may_contain)
+
+    def _leads_to_shown(self, path: str, shows: Visible) -> bool:
+        if self._root.plain_status(VaultPath(path)) is not None:
+            return True
+        return not leads_to_hidden(self._root, path, shows)
 
 
 class HiddenNoteInUse(EditRefused):

@@ -198,3 +198,10 @@ def test_the_built_in_prompts_and_their_arguments_are_in_the_document() -> None:
     for prompt in BUILT_IN:
         arguments = ", ".join(f"`{argument.name}`" for argument in prompt.arguments)
         assert f"| `{prompt.name}` | {arguments} |" in document
+
+
+def test_hidden_notes_do_not_take_the_place_of_visible_prompts(tmp_path: Path) -> None:
+    hidden: dict[str, str | bytes] = {f"Prompts/Private/P{n:03}.md": "x" for n in range(PROMPT_NOTES)}
+    vault = make_small_vault(tmp_path, {**hidden, "Prompts/Z.md": "z"})
+    engines = open_engines(tmp_path, vault, scope=Scope(deny=("Prompts/Private/",)))
+    assert list_names(Prompts(engines)) == {"z"}

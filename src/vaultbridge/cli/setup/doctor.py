@@ -13,15 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
-
 from vaultbridge.cli.common import FAILED, OK, emit, run, say
 from vaultbridge.cli.parser import Parser, parse_port
+from vaultbridge.cli.setup.access_checks import Finding, check_code, check_patterns, list_some
 from vaultbridge.cli.setup.connect import advise_on_path
 from vaultbridge.errors import PermissionDenied, VaultbridgeError, VaultNotFound
 
 if TYPE_CHECKING:
-    from vaultbridge.protocols.claude_ide.doctor import CheckStatus
     from vaultbridge.server.assistants.catalog import Assistant
 
 MARKS: Final = {"good": "ok  ", "warning": "warn", "bad": "BAD ", "unknown": "-   "}
@@ -34,17 +32,6 @@ HANDSHAKE_SECONDS: Final = 20.0
 
 EPILOG = """\
 ok: all right   -: absent, and not needed   warn: works, but check it   BAD: does not work"""
-
-
-class Finding(Struct, frozen=True):
-    """`advice` is empty when there is nothing to do. `fixed` says what --fix has done."""
-
-    area: str
-    name: str
-    status: CheckStatus
-    found: str
-    advice: str = ""
-    fixed: str = ""
 
 
 def main(argv: list[str]) -> int:
@@ -143,6 +130,7 @@ def _check_system(args: argparse.Namespace) -> Iterator[Finding]:
             except VaultbridgeError as error:
                 advice = f"Correct its path in {file}, or connect its disk."
                 yield Finding("System", f"configured vault {vault.path}", "bad", error.message, advice)
+        yield check_code(file.parent, config.tools)
     yield _check_tokens(file.parent)
     yield from _check_privacy(file.parent, fix=args.fix)
 
@@ -221,11 +209,13 @@ def _check_vault(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
             "Vault", "permissions", "warning", "can only be read", "Assistants cannot change notes there."
         )
     counts: dict[str, int] = {}
+    files: list[str] = []
     skipped: list[str] = []
     unreadable: list[str] = []
     for entry in walk(root):
         if isinstance(entry, FileEntry):
             counts[entry.kind] = counts.get(entry.kind, 0) + 1
+            files.append(entry.path)
             if not os.access(vault / entry.path, os.R_OK):
                 unreadable.append(entry.path)
         elif isinstance(entry, Skipped) and entry.why in LEFT_OUT:
@@ -236,18 +226,14 @@ def _check_vault(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
     yield Finding(
         "Vault", "notes", "good" if notes else "unknown", f"{notes:,} in {sum(counts.values()):,} files"
     )
+    yield from check_patterns(vault, files)
     if unreadable:
         advice = "Give yourself read access to them; until then they are missing everywhere."
-        yield Finding("Vault", "unreadable", "bad", _list_some(unreadable), advice)
+        yield Finding("Vault", "unreadable", "bad", list_some(unreadable), advice)
     if skipped:
         yield Finding(
-            "Vault", "left out", "warning", _list_some(skipped), "Rename them to see them here and on phones."
+            "Vault", "left out", "warning", list_some(skipped), "Rename them to see them here and on phones."
         )
-
-
-def _list_some(names: list[str], most: int = 5) -> str:
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def _check_index(args: argparse.Namespace) -> Iterator[Finding]:
@@ -426,7 +412,7 @@ def _check_assistants(args: argparse.Namespace) -> Iterator[Finding]:
 def _check_server(
     args: argparse.Namespace, assistant: Assistant, file: Path, name: str, entry: object
 ) -> Finding:
-    from vaultbridge.server.assistants.entry import find_entry_vault, parse_entry
+    from vaultbridge.server.assistants.entry import find_entry_vault, parse_entry, starts_own_program
     from vaultbridge.server.assistants.handshake import check_handshake
 
     title = f"{assistant.name} {name}"
@@ -435,6 +421,10 @@ def _check_server(
     if folder is not None and not os.path.exists(folder):  # noqa: PTH110 - text
         advice = f"vaultbridge connect {assistant.name} --remove --name {name}"
         return Finding("Assistants", title, "bad", f"its vault {folder} is not there", advice)
+    if assistant.base == "here" and not starts_own_program(entry):
+        found = f"{file.name} of this folder starts another program, which was not run: {shlex.join(words)}"
+        advice = "If you trust the folder and the program, nothing is wrong."
+        return Finding("Assistants", title, "unknown", found, advice)
     try:
         answer = check_handshake(words, seconds=HANDSHAKE_SECONDS)
     except VaultbridgeError as error:

@@ -7,14 +7,19 @@ import argparse
 import os
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vaultbridge.cli.common import OK, emit, run, say
 from vaultbridge.cli.parser import Parser, SuggestingParser
+from vaultbridge.errors import VaultbridgeError
 from vaultbridge.system import expand_home
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vaultbridge.server.config.model import VaultConfig
     from vaultbridge.server.tokens import AccessToken, TokenStore
 
 _REVIEWED = {"destructive": "destructive changes", "all": "all changes"}
@@ -51,16 +56,21 @@ def main(argv: list[str]) -> int:
 
 
 def _run_action(args: argparse.Namespace) -> int:
-    from vaultbridge.server.config.model import config_file
     from vaultbridge.server.tokens import TokenStore
 
-    file = expand_home(str(args.config)).absolute() if args.config is not None else config_file(os.environ)
     commands = {"make": _make, "list": _list, "revoke": _revoke}
-    commands[args.command](args, TokenStore(file.parent))
+    commands[args.command](args, TokenStore(_find_config(args).parent))
     return OK
 
 
+def _find_config(args: argparse.Namespace) -> Path:
+    from vaultbridge.server.config.model import config_file
+
+    return expand_home(str(args.config)).absolute() if args.config is not None else config_file(os.environ)
+
+
 def _make(args: argparse.Namespace, store: TokenStore) -> None:
+    from vaultbridge.server.config.model import load_config
     from vaultbridge.server.tokens import describe_token, parse_lifetime
 
     token, secret = store.make(
@@ -74,9 +84,38 @@ def _make(args: argparse.Namespace, store: TokenStore) -> None:
     )
     if args.json:
         emit({**describe_token(token), "token": secret})
-        return
-    say(secret)
-    sys.stderr.write(f"Created {token.id}. It is shown only once; send it as `Authorization: Bearer …`.\n")
+    else:
+        say(secret)
+        sys.stderr.write(
+            f"Created {token.id}. It is shown only once; send it as `Authorization: Bearer …`.\n"
+        )
+    sys.stdout.flush()
+    with suppress(VaultbridgeError):  # no vault is known yet, or another command reports the fault
+        for about in _find_unused_patterns(token, load_config(_find_config(args)).vaults):
+            sys.stderr.write(f"note: {args.terminal.clean(about)}\n")
+
+
+def _find_unused_patterns(token: AccessToken, configured: Sequence[VaultConfig]) -> list[str]:
+    """The token's patterns that match nothing in any vault that it may be for. Raises VaultNotFound."""
+    from vaultbridge.server.config.model import VaultConfig
+    from vaultbridge.server.servers import find_served_vaults
+    from vaultbridge.server.unused_patterns import find_unused, list_scope_patterns
+    from vaultbridge.server.vault_choice import list_obsidian_vaults
+    from vaultbridge.vault.paths import Root
+    from vaultbridge.vault.walk import FileEntry, walk
+
+    patterns = list(list_scope_patterns(" of this token", token.allow, token.deny))
+    if not patterns:
+        return []  # and no vault need be looked for
+    wanted = configured or [VaultConfig(path=path) for path in list_obsidian_vaults(os.environ)]
+    files = [
+        entry.path
+        for vault in find_served_vaults(wanted)
+        if not token.vaults or vault.name in token.vaults
+        for entry in walk(Root(vault.folder))
+        if isinstance(entry, FileEntry)
+    ]
+    return [str(about) for about in find_unused(patterns, files)] if files else []
 
 
 def _list(args: argparse.Namespace, store: TokenStore) -> None:

@@ -10,7 +10,7 @@ hidden note are resolved among all files.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
@@ -180,15 +180,23 @@ def _split_by_visibility(
 
 
 def _bases(
-    draft: Draft, sources: LinkSources, named: Iterable[VaultPath], *, whole: Collection[VaultPath] = ()
+    draft: Draft,
+    sources: LinkSources,
+    named: Iterable[VaultPath],
+    *,
+    whole: Collection[VaultPath] = (),
+    among: Callable[[str], bool] | None = None,
 ) -> tuple[dict[str, tuple[Embedded, ...]], list[VaultPath]]:
     """The bases that may name one of these files or folders, by the file they are in; of the files in `whole`
     all. Reading one as YAML takes long, and a note full of code has many. And the base files that cannot be
-    read, for example because a cloud service has them: they must not prevent every move."""
+    read, for example because a cloud service has them: they must not prevent every move. `among` says which
+    files are read; None means all."""
     names = {_fold(note_name(path)) for path in named}
     bases: dict[str, tuple[Embedded, ...]] = {}
     unreadable: list[VaultPath] = []
     for path in draft.translate_paths(sources.list_bases()):
+        if among is not None and not among(path):
+            continue
         try:
             file = draft.open_listed(path)
         except (NoteBusy, StaleWrite, HiddenNoteInUse):
@@ -200,7 +208,9 @@ def _bases(
         if file is not None and (path in whole or _may_name(file.text, names)):
             bases[path] = (whole_text(file.text),)
     for path in sorted(_find_affected(draft, sources.list_notes_with_bases())):
-        if not path.lower().endswith(".md") or (file := draft.open_listed(path)) is None:
+        if not path.lower().endswith(".md") or (among is not None and not among(path)):
+            continue
+        if (file := draft.open_listed(path)) is None:
             continue
         inside = [block.inside for block in extract_base_blocks(file.text)]
         if naming := tuple(block for block in inside if path in whole or _may_name(block.text, names)):
@@ -232,9 +242,11 @@ def pin_older_links(
     An unresolved link that will lead to the new note is what its writer intended; it only gets a notice."""
     keys = touched_keys([path])
     affected = _find_affected(draft, sources.find_by_name(keys))
-    # Only a name that another file has already can be taken over, and few new notes have one.
-    taken = any(draft.table.paths_named(name) for key in keys for name in (key, f"{key}.md"))
-    bases = _bases(draft, sources, [path])[0] if taken else {}
+    # Only a name that another file has already can be taken over, and few new notes have one. A hidden one is
+    # no reason to read visible bases: that would take time only if it is there.
+    namesakes = [p for key in keys for name in (key, f"{key}.md") for p in draft.table.paths_named(name)]
+    shared = any(not draft.hides(namesake) for namesake in namesakes)
+    bases = _bases(draft, sources, [path], among=None if shared else draft.hides)[0] if namesakes else {}
     plans = []
     for hidden, group, table in _split_by_visibility(draft, {*affected, *map(VaultPath, bases)}):
         with redact(group if hidden else ()):

@@ -98,8 +98,9 @@ def _find_in_draft(draft: Draft, name: str, context: OperationContext) -> VaultP
             path = vault_path(spelled)
         except InvalidArgument:
             continue
-        for found in find_same_path(draft, path):
-            if context.scope.visible(found):
+        # Judged before it is looked up: a link to a hidden file is in the table only if that file exists.
+        if context.scope.visible(path):
+            for found in find_same_path(draft, path):
                 return found
     made = [path for path in draft.new_paths() if file_name(path) in (name, f"{name}.md")]
     return made[0] if len(made) == 1 and context.scope.visible(made[0]) else None

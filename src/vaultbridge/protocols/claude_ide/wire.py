@@ -201,6 +201,7 @@ class IdePaths:
 
     def parse(self, text: str, *, argument: str = "filePath") -> VaultPath:
         """A path that is relative, or absolute and in the vault. Raises InvalidPath."""
+        self._view.check_spelling(text)
         inner = relative_to_vault(text, self._view.folder)
         if inner is None and is_absolute(text):
             raise InvalidPath(
@@ -212,6 +213,7 @@ class IdePaths:
 
     def parse_lenient(self, text: str) -> VaultPath:
         """Like `parse`, but a leading slash may also mean the top of the vault, as document 000 writes it."""
+        self._view.check_spelling(text)
         inner = relative_to_vault(text, self._view.folder)
         return vault_path(text if inner is None else inner)
 

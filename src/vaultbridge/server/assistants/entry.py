@@ -91,6 +91,15 @@ def starts_vaultbridge(entry: Any) -> bool:
     return any(Path(word).stem == "vaultbridge" for word in parse_entry(entry))
 
 
+def starts_own_program(entry: Any) -> bool:
+    """Whether an entry starts `stdio` of this very program, and nothing else. The file of a folder may have
+    come with the folder, and a word in it says nothing about the program that it would start."""
+    words, own = parse_entry(entry), find_own_command()
+    given = words[: len(own)]
+    same = bool(given) and os.path.realpath(given[0]) == os.path.realpath(own[0]) and given[1:] == own[1:]
+    return same and words[len(own) : len(own) + 1] == ["stdio"]
+
+
 def find_entry_vault(entry: Any) -> Path | None:
     """The first vault that an entry of ours names by its absolute path; None if there is none."""
     words = parse_entry(entry)

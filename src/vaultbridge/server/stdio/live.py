@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from vaultbridge.server.config.model import Config
     from vaultbridge.server.live_tools import LiveTools
     from vaultbridge.server.stdio.serve import StdioPlan, VaultPlan
+    from vaultbridge.server.unused_patterns import PatternReporter
     from vaultbridge.tools.base.catalog import Catalog
     from vaultbridge.tools.base.tool import ToolContext
     from vaultbridge.vault.scope import LiveScope
@@ -49,6 +50,7 @@ class StdioLive:
         self._config = plan.config
         self._scopes: dict[str, tuple[VaultPlan, LiveScope]] = {}
         self._plans: dict[Path, VaultPlan] = {}
+        self._opened: dict[Path, Engine] = {}
         self._changing = threading.Lock()
         self._stop = threading.Event()
         self.on_scope: Callable[[ProviderSettings], None] | None = None
@@ -63,10 +65,11 @@ class StdioLive:
                 self._scopes[vault.text] = (vault, LiveScope(*vault.make_scopes(self._config)))
             return self._scopes[vault.text][1]
 
-    def add_opened(self, folder: Path, vault: VaultPlan) -> None:
-        """Remember the plan of an open vault, whose configuration says which changes are reviewed."""
+    def add_opened(self, engine: Engine, vault: VaultPlan) -> None:
+        """Remember an open vault and its plan, whose configuration says which changes are reviewed."""
         with self._changing:
-            self._plans = {**self._plans, folder: vault}
+            self._plans = {**self._plans, engine.root.folder: vault}
+            self._opened = {**self._opened, engine.root.folder: engine}
 
     def find_rules(self, engine: Engine) -> ReviewRules:
         """Which changes to this vault wait for a person, by the command line and the current
@@ -105,6 +108,8 @@ class StdioLive:
         config = self._config or EMPTY
         tools = LiveTools(catalog, file.parent, config.tools, folders)
         tools.start()
+        if code := tools.plugins.list_running():
+            log.info("Code that is not vaultbridge's own runs here: %s", ", ".join(map(str, code)))
         followed = FollowedConfig(
             file, read=self._read, config=self._config or self._make_unconfigured(), live=LIVE, unused=UNUSED
         )
@@ -151,9 +156,13 @@ class StdioLive:
         return folders
 
     def _follow(self, tools: LiveTools, followed: FollowedConfig) -> None:
+        from vaultbridge.server.unused_patterns import PatternReporter
+
+        patterns = PatternReporter()
         while not self._stop.wait(POLL_SECONDS):
             try:
                 self._refresh(tools, followed)
+                self._report_patterns(patterns)
             except Exception:
                 log.exception("applying a change to the configuration failed")
 
@@ -166,6 +175,20 @@ class StdioLive:
                 self._apply(change.config, change.keys, tools)
         tools.plugins.guard(self._list_folders())
         tools.refresh()
+
+    def _report_patterns(self, reporter: PatternReporter) -> None:
+        from vaultbridge.server.unused_patterns import list_patterns, list_scope_patterns
+
+        vaults = {}
+        for folder, engine in self._opened.items():
+            plan = self._plans[folder]
+            patterns = [*list_scope_patterns(" on the command line", plan.allow, plan.deny)]
+            if self._config is not None:
+                own = next((vault for vault in self._config.vaults if vault.path == plan.text), None)
+                patterns += list_patterns(self._config, own, engine.name)
+            vaults[str(folder)] = engine, patterns
+        with contextlib.suppress(VaultbridgeError):  # a vault that is not there now is looked at later
+            reporter.check(vaults)
 
     def _apply(self, config: Config, keys: tuple[str, ...], tools: LiveTools) -> None:
         from vaultbridge.server.logs import set_level

@@ -360,7 +360,7 @@ def _make_openers(
     def open_vault(vault: VaultPlan) -> Engine:
         try:
             engine = vault.open(environ, live.get_scope(vault))
-            live.add_opened(engine.root.folder, vault)
+            live.add_opened(engine, vault)
             return engine
         except VaultNotFound:
             if vault.text:

@@ -27,7 +27,6 @@ from vaultbridge.vault.write.replace import (
     publish_new,
     start_staging,
     swap,
-    sync_folder,
 )
 from vaultbridge.vault.write.steps import (
     Act,
@@ -99,7 +98,7 @@ class Execution:
             self.done = number + 1
             self._checkpoint(f"done {number}")
         folders = {folder for act in self._plan.acts for folder in affected_folders(act)}
-        for _ in do_together(sync_folder, list(folders)):
+        for _ in do_together(beneath.sync_folder, list(folders)):
             pass
         self._checkpoint("durable")
         self._remove_displaced()

@@ -38,7 +38,6 @@ from vaultbridge.vault.write.replace import (
     set_aside,
     stage,
     swap,
-    sync_folder,
     temporary_name,
 )
 from vaultbridge.vault.write.steps import (
@@ -186,7 +185,7 @@ def roll_back(
             kept.append(_affected_path(act))
         undone(number)
     for folder in folders:
-        sync_folder(folder)
+        beneath.sync_folder(folder)
     return tuple(dict.fromkeys(kept))
 
 
@@ -247,7 +246,8 @@ def affected_folders(act: Act) -> set[str]:
         return {folder_of_place(act.place), folder_of_place(act.target_place)}
     trashed = act.trashed if isinstance(act, Restored) else act
     if isinstance(trashed, Trashed):
-        return {folder_of_place(trashed.place), folder_of_place(trashed.bin_place)}
+        info = (trashed.info_place,) if trashed.info_place else ()
+        return {folder_of_place(place) for place in (trashed.place, trashed.bin_place, *info)}
     return {folder_of_place(trashed.place)}
 
 

@@ -206,23 +206,6 @@ def set_aside(temporary: Path, place: Path) -> Path:
     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
 
 
-def sync_folder(folder: Path | str) -> None:
-    """Makes the names in a folder durable, where the system can do that."""
-    if os.name == "nt":
-        return
-    try:
-        handle = beneath.open_folder(folder, os.O_RDONLY)
-    except FileNotFoundError:
-        return
-    try:
-        sync_file(handle)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
-            raise
-    finally:
-        os.close(handle)
-
-
 def check_writable(place: Path, path: str, mode: int | None = None) -> None:
     """Raises `PermissionDenied` for a file that is read-only. A swap would still succeed, because the system
     asks only about the folder, but the owner made the file read-only on purpose. `mode` is the file's mode if

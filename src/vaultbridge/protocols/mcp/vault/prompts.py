@@ -418,9 +418,17 @@ class Prompts:
         top = engine.root.place(self._folder)
         for folder, below, files in os.walk(top):
             depth = len(Path(folder).relative_to(top).parts)
-            below[:] = [] if depth >= FOLDER_DEPTH else [name for name in below if not name.startswith(".")]
+            below[:] = [
+                name
+                for name in below
+                if depth < FOLDER_DEPTH
+                and (inner := engine.root.path_of(Path(folder, name))) is not None
+                and engine.scope.may_contain(inner)
+            ]
             for file in files:
-                if file.lower().endswith(".md") and (path := engine.root.path_of(Path(folder, file))):
+                path = engine.root.path_of(Path(folder, file)) if file.lower().endswith(".md") else None
+                # A hidden note must not take the place of another one among the first few.
+                if path is not None and engine.scope.visible(path):
                     yield path
 
 
