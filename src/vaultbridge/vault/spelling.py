@@ -15,7 +15,8 @@ from typing import Final
 from vaultbridge.errors import InvalidPath
 from vaultbridge.limits import PATH_CHARS
 from vaultbridge.vault.absolute import is_absolute, relative_to_vault
-from vaultbridge.vault.paths import Root, Visible, file_identity, vault_path
+from vaultbridge.vault.identity.record import file_identity
+from vaultbridge.vault.paths import Root, Visible, vault_path
 
 ENDINGS: Final = ("", ".md")
 """A note may be named without its extension."""
