@@ -29,6 +29,11 @@ from vaultbridge.vault.scope import Scope
 
 NOTES = 400
 HIDDEN = 30
+NUMBERS = range(10, 10 + 2 * HIDDEN)
+THERE = frozenset(random.Random(3).sample(NUMBERS, HIDDEN))
+"""The numbers of the hidden files that exist. The names of both kinds have the same form: looking for names
+like them must take equally long."""
+
 DATA = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
 
 Call = Callable[[ToolHarness, str], Any]
@@ -51,23 +56,23 @@ def write_files(folder: Path) -> Path:
     rng = random.Random(1)
     words = [f"w{number}" for number in range(500)]
     files = {f"Open {n}.md": " ".join(rng.choices(words, k=80)) for n in range(NOTES)}
-    for number in range(HIDDEN):
-        files[f"Private/there {number}.md"] = " ".join(rng.choices(words, k=80))
-        files[f"Private/there {number}.png"] = "x"
-        files[f"Private/there {number} folder/one.md"] = "x"
+    for number in THERE:
+        files[f"Private/hidden {number}.md"] = " ".join(rng.choices(words, k=80))
+        files[f"Private/hidden {number}.png"] = "x"
+        files[f"Private/hidden {number} folder/one.md"] = "x"
     write_vault(folder, files)
-    for number in range(HIDDEN):
-        (folder / f"Link there {number}.md").symlink_to(f"Private/there {number}.md")
-        (folder / f"Link gone! {number}.md").symlink_to(f"Private/gone! {number}.md")
+    for number in NUMBERS:
+        (folder / f"Link hidden {number}.md").symlink_to(f"Private/hidden {number}.md")
     return folder
 
 
 def measure(vault: ToolHarness, call: Call, rounds: int) -> list[tuple[float, bool]]:
     times: list[tuple[float, bool]] = []
     rng = random.Random(2)
-    for number in range(rounds * 2 + 20):
-        exists = rng.random() < 0.5
-        name = f"Private/{'there' if exists else 'gone!'} {number % HIDDEN}.md"
+    for _ in range(rounds * 2 + 20):
+        number = rng.choice(NUMBERS)
+        exists = number in THERE
+        name = f"Private/hidden {number}.md"
         begun = time.perf_counter()
         try:
             call(vault, name)
