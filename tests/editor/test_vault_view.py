@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.vault_view import VaultView
-from vaultbridge.engine.index_sync import IndexLeader
+from vaultbridge.engine.index_leader import IndexLeader
 from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound, PermissionDenied
 from vaultbridge.vault.paths import vault_path
 from vaultbridge.vault.scope import Scope

@@ -10,10 +10,10 @@ import sys
 import time
 from pathlib import Path
 
-from vaultbridge.engine.index_sync import STALLED_SECONDS, IndexLeader
+from vaultbridge.engine.index_leader import STALLED_SECONDS, IndexLeader
 
 PROGRAM = (
-    "import sys; from pathlib import Path; from vaultbridge.engine.index_sync import IndexLeader\n"
+    "import sys; from pathlib import Path; from vaultbridge.engine.index_leader import IndexLeader\n"
     "leader = IndexLeader(Path(sys.argv[1])); print(leader.claim(), flush=True); sys.stdin.read()"
 )
 

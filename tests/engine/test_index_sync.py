@@ -23,7 +23,8 @@ from support.files import delete_folder
 from support.index import dump
 from support.waiting import BOUND, wait_until
 from vaultbridge.engine import Engine, index_sync
-from vaultbridge.engine.index_sync import STALLED_SECONDS, IndexLeader, IndexSync
+from vaultbridge.engine.index_leader import STALLED_SECONDS, IndexLeader
+from vaultbridge.engine.index_sync import IndexSync
 from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import Append, Create, Delete, Move, RenameTag
 from vaultbridge.engine.queries import Queries

@@ -31,7 +31,7 @@ BUILDER = """
 import sys
 from pathlib import Path
 from vaultbridge.index import sync
-from vaultbridge.engine.index_sync import IndexLeader
+from vaultbridge.engine.index_leader import IndexLeader
 from vaultbridge.index.store.database import Index
 from vaultbridge.vault.paths import Root
 

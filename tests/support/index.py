@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from support.files import write_vault
-from vaultbridge.engine.index_sync import IndexLeader
+from vaultbridge.engine.index_leader import IndexLeader
 from vaultbridge.index.store import schema
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.store.rows import decode_note

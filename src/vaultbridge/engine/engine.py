@@ -33,7 +33,7 @@ from vaultbridge.engine.gates import NoChanges, refuse_unreviewed
 from vaultbridge.engine.history import History
 from vaultbridge.engine.index_sync import IndexSync
 from vaultbridge.engine.operation_base import Operation, Undo
-from vaultbridge.engine.outcome import Outcome, describe
+from vaultbridge.engine.outcome import Outcome, describe, describe_plan
 from vaultbridge.engine.queries import Queries
 from vaultbridge.engine.reading import FileView, Part, Reading, excerpt, needs_structure, parse_file
 from vaultbridge.engine.undoing import find_undo, undo_change
@@ -66,10 +66,8 @@ from vaultbridge.vault.write.trash import Trash
 if TYPE_CHECKING:
     from vaultbridge.embeddings.embeddings import Embeddings
     from vaultbridge.embeddings.settings import EmbeddingSettings
-    from vaultbridge.engine.drafting.draft import Draft
     from vaultbridge.engine.gates import ChangeGate
     from vaultbridge.engine.outcome import Planned
-    from vaultbridge.vault.write.steps import Step
 
 OPEN_SCOPE = Scope()
 """Everything may be read and changed."""
@@ -424,7 +422,8 @@ class Engine:
         if dry_run or not steps:
             return outcome
         if check is not None:
-            check(self._describe_plan(draft, steps, outcome))
+            table, visible = self.queries.table(), self.scope.visible
+            check(describe_plan(draft, steps, outcome, table=table, visible=visible, read=self._read))
         try:
             with redact([file.path for file in draft.opened_files() if not self.scope.visible(file.path)]):
                 applied = self.transactor.apply(
@@ -449,18 +448,6 @@ class Engine:
     def _index_written(self, applied: Applied) -> None:
         written = {path for act in applied.acts for path in affected_paths(act)}
         self.index_sync.index_written(written, applied.id)
-
-    def _describe_plan(self, draft: Draft, steps: Sequence[Step], outcome: Outcome) -> Planned:
-        from vaultbridge.engine.outcome import describe_plan
-
-        return describe_plan(
-            draft,
-            steps,
-            outcome,
-            table=self.queries.table(),
-            visible=self.scope.visible,
-            read=self._read,
-        )
 
     def _operation_context(self) -> OperationContext:
         settings = self.settings
