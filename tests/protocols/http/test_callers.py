@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
-from aiohttp import HttpVersion10
+from aiohttp import HttpVersion10, web
 from aiohttp.test_utils import make_mocked_request
 from hypothesis import given
 from hypothesis import strategies as st
 from multidict import CIMultiDict
 
 from vaultbridge.protocols.http.callers import (
+    FORWARDING_ENDINGS,
     FORWARDING_HEADERS,
     FORWARDING_PREFIXES,
     MARK_CHARS,
@@ -20,12 +23,26 @@ from vaultbridge.protocols.http.callers import (
 OWN = "http://127.0.0.1:3000"
 
 
+def make_request(method: str, headers: CIMultiDict[str]) -> web.Request:
+    """A request that arrived on port 3000."""
+    transport = Mock()
+    transport.get_extra_info.side_effect = {"sockname": ("127.0.0.1", 3000)}.get
+    return make_mocked_request(method, "/mcp", headers=headers, transport=transport)
+
+
 def find_mark(*headers: tuple[str, str]) -> str:
     return find_forwarding_mark(make_mocked_request("GET", "/", headers=CIMultiDict(headers)))
 
 
 @given(
-    name=st.sampled_from(sorted(FORWARDING_HEADERS | {f"{prefix}x" for prefix in FORWARDING_PREFIXES})),
+    name=st.sampled_from(
+        sorted(
+            FORWARDING_HEADERS
+            | {f"{prefix}x" for prefix in FORWARDING_PREFIXES}
+            | {f"x-new{ending}" for ending in FORWARDING_ENDINGS}
+            | {"forwarded", "forwarded-for", "x-forwarded-new", "x-vercel-forwarded-for"}
+        )
+    ),
     upper=st.lists(st.booleans(), min_size=40, max_size=40),
     underscores=st.booleans(),
     value=st.text(st.characters(min_codepoint=32, max_codepoint=126)),
@@ -83,4 +100,12 @@ def test_only_a_page_of_this_server_is_not_foreign(
     method: str, headers: list[tuple[str, str]], *, foreign: bool
 ) -> None:
     sent = CIMultiDict([("Host", "127.0.0.1:3000"), *headers])
-    assert is_foreign_page(make_mocked_request(method, "/mcp", headers=sent)) is foreign
+    assert is_foreign_page(make_request(method, sent)) is foreign
+
+
+@pytest.mark.parametrize(("port", "foreign"), [(3000, False), (5173, True)])
+def test_a_page_of_a_server_on_another_port_is_foreign_even_if_that_server_passes_it_on(
+    port: int, *, foreign: bool
+) -> None:
+    sent = CIMultiDict([("Host", f"localhost:{port}"), ("Origin", f"http://localhost:{port}")])
+    assert is_foreign_page(make_request("POST", sent)) is foreign

@@ -21,13 +21,6 @@ FORWARDING_HEADERS: Final = frozenset(
     {
         "via",  # RFC 9110 7.6.3: every proxy must send it, and only proxies may.
         "cdn-loop",  # RFC 8586: the same for content delivery networks.
-        "client-ip",
-        "true-client-ip",  # Akamai, Cloudflare
-        "fastly-client-ip",
-        "incap-client-ip",  # Imperva
-        "x-client-ip",
-        "x-cluster-client-ip",
-        "x-remote-ip",
         "x-remote-addr",
         "x-nginx-proxy",
         "x-scheme",
@@ -40,8 +33,7 @@ FORWARDING_HEADERS: Final = frozenset(
 """Headers that say for whom, or by whom, a request was forwarded, in lower case."""
 
 FORWARDING_PREFIXES: Final = (
-    "forwarded",  # RFC 7239
-    "x-forward",  # X-Forwarded-For and its kind: nearly every reverse proxy and tunnel, and misspellings
+    "x-forward",  # X-Forward-For, a misspelling of many configurations
     "x-real-",  # nginx
     "x-original-",  # Envoy, Kubernetes, Azure
     "x-proxy",  # zrok, and many configurations written by hand
@@ -49,10 +41,15 @@ FORWARDING_PREFIXES: Final = (
     "x-tunnel-",  # Microsoft's dev tunnels
     "x-azure-",
     "x-arr-",  # IIS
+    "akamai-",
     "x-akamai-",
     "x-pomerium-",
     "x-auth-request-",  # oauth2-proxy
     "x-goog-authenticated-",
+    "x-appengine-",
+    "x-nf-",  # Netlify
+    "x-vercel-",
+    "x-sucuri-",
     "wl-proxy-",  # WebLogic
     "cf-",  # Cloudflare
     "cloudfront-",
@@ -67,6 +64,13 @@ Headers for tracing (`X-Request-Id`, `traceparent`, `X-Amzn-Trace-Id`) are not a
 add them too: programs on this machine send them themselves, and a proxy that adds one also adds another of
 those above. `Proxy-Connection` is sent by clients."""
 
+FORWARDING_WORD: Final = "forwarded"
+"""RFC 7239, `X-Forwarded-For` and all its kind: nearly every reverse proxy and tunnel sends one of them."""
+
+FORWARDING_ENDINGS: Final = ("-ip", "-ipv6", "clientip", "socketip")
+"""How headers with the address of the real caller end (`X-Real-IP`, `True-Client-IP`, `CF-Connecting-IP`).
+Every product has one of its own, and no program sends its own address."""
+
 MARK_CHARS: Final = 40
 """How much of a header's name an answer repeats: all of those that exist are shorter."""
 
@@ -80,7 +84,12 @@ def find_forwarding_mark(request: web.BaseRequest) -> str:
     value; "" if there is none. Underscores count as hyphens, as they do for many servers."""
     for name in request.headers:
         plain = name.lower().replace("_", "-")
-        if plain in FORWARDING_HEADERS or plain.startswith(FORWARDING_PREFIXES):
+        if (
+            plain in FORWARDING_HEADERS
+            or FORWARDING_WORD in plain
+            or plain.startswith(FORWARDING_PREFIXES)
+            or plain.endswith(FORWARDING_ENDINGS)
+        ):
             return name[:MARK_CHARS]
     # nginx speaks HTTP/1.0 to the server behind it unless it is told otherwise (it was the default until
     # 1.29.7), and adds no header of its own. Hardly any program still does.
@@ -102,7 +111,10 @@ def is_foreign_page(request: web.BaseRequest) -> bool:
 def _is_our_page(request: web.BaseRequest) -> bool:
     """Whether the headers say that the request comes from a page of this server. Pages cannot set these
     headers, and the Host has been checked before. A browser sends no Origin when a page only reads from its
-    own server."""
+    own server. The port counts too: a server on another one may pass requests on to us unchanged, and its
+    pages are not ours."""
+    if not _names_own_port(request):
+        return False
     origins = [origin.lower() for origin in request.headers.getall("Origin", [])]
     sites = request.headers.getall("Sec-Fetch-Site", [])
     if not origins:
@@ -110,6 +122,14 @@ def _is_our_page(request: web.BaseRequest) -> bool:
     scheme = "https" if request.secure else "http"
     own = f"{scheme}://{find_host(request)}".lower()
     return origins == [own] and sites in ([], ["same-origin"])
+
+
+def _names_own_port(request: web.BaseRequest) -> bool:
+    """Whether the request is for the port on which it came, as far as its Host names one."""
+    transport = request.transport
+    address = transport.get_extra_info("sockname") if transport is not None else None
+    port = request.url.explicit_port
+    return port is None or not isinstance(address, tuple) or port == address[1]
 
 
 def _is_loopback(address: str) -> bool:
