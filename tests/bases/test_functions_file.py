@@ -11,7 +11,7 @@ from vaultbridge.bases.values import Date, File, FormulaError, LinkValue, Value
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("file.name", "Dune.md"),
+        ("file.name", "Dune"),
         ("file.basename", "Dune"),
         ("file.path", "Books/Dune.md"),
         ("file.folder", "Books"),
@@ -19,12 +19,12 @@ from vaultbridge.bases.values import Date, File, FormulaError, LinkValue, Value
         ("file.size", 100.0),
         ("file.ctime", Date(datetime(2025, 5, 20, 9))),
         ("file.tags", ("#book", "#genre/science-fiction")),
-        ("file.links[0]", LinkValue("People/Frank Herbert.md", "Books/Dune.md")),
-        ("file.links.length", 2.0),
-        ("file.embeds", (LinkValue("Images/cover.png", "Books/Dune.md"),)),
-        ("file.backlinks", (LinkValue("Index.md", "Books/Dune.md"),)),
+        ("file.links[0]", LinkValue("Frank Herbert", "Books/Dune.md", "Frank Herbert")),
+        ("file.links.length", 3.0),
+        ("file.embeds", (LinkValue("cover.png", "Books/Dune.md", "cover.png"),)),
+        ("file.backlinks", (LinkValue("Index.md", "Books/Dune.md", "Index"),)),
         ("file.properties.status", "reading"),
-        ("file.file.name", "Dune.md"),
+        ("file.file.name", "Dune"),
         ("file.asLink('shown')", LinkValue("Books/Dune.md", "Books/Dune.md", "shown")),
         ("file.hasLink('Frank Herbert')", True),
         ("file.hasLink('People/Frank Herbert.md')", True),
@@ -69,7 +69,7 @@ def test_the_root_folder_is_a_slash() -> None:
 
 def test_this_is_the_file_that_shows_the_base() -> None:
     context = make_context(this=AUTHOR)
-    assert evaluate("this.file.name", context=context) == "Frank Herbert.md"
+    assert evaluate("this.file.name", context=context) == "Frank Herbert"
     assert evaluate("this.born", context=context) == 1920
     assert evaluate("this.note.born", context=context) == 1920
     assert evaluate("this.file.properties.born", context=context) == 1920

@@ -31,7 +31,6 @@ from vaultbridge.bases.values import Date, FormulaError, Value
         ("duration('2m').seconds", 120.0),
         ("duration('2h').minutes", 120.0),
         ("due.isType('date')", True),
-        ("now().nonsense", None),
     ],
 )
 def test_date_functions_and_fields(source: str, expected: Value) -> None:

@@ -18,7 +18,7 @@ from vaultbridge.bases.values import Duration, FormulaError, Value
         ("[1,2,3].slice(-2)", (2.0, 3.0)),
         ("[1,2,3].slice(0, 99999999999)", (1.0, 2.0, 3.0)),
         ("['b', null, 'A', 10, 9].sort()", (9.0, 10.0, "A", "b", None)),
-        ("[link('Dune'), file, link('Index')].unique().length", 2.0),
+        ("[link('Dune'), link('Index'), link('Dune')].unique().length", 2.0),
         ("['a', 'A', 'a', 1, '1'].unique()", ("a", "A", 1.0, "1")),
         ("[[1], [1], 2].unique()", ((1.0,), 2.0)),
         ("[1, 2, 'x', null].mean()", 1.5),

@@ -43,9 +43,9 @@ SAMPLES: list[tuple[Value, TypeName, bool, str]] = [
     ("", "string", False, ""),
     ("a", "string", True, "a"),
     (Date(datetime(2025, 1, 2), has_time=False), "date", True, "2025-01-02"),
-    (Date(datetime(2025, 1, 2, 3, 4, 5)), "date", True, "2025-01-02 03:04:05"),
-    (Duration(0, 86_400_000), "duration", True, "86400000"),
-    (Duration(), "duration", False, "0"),
+    (Date(datetime(2025, 1, 2, 3, 4, 5)), "date", True, "2025-01-02T03:04:05"),
+    (Duration(0, 86_400_000), "duration", True, "a day"),
+    (Duration(), "duration", False, "a few seconds"),
     ((), "list", False, ""),
     ((1.0, "b"), "list", True, "1, b"),
     ({}, "object", False, ""),
@@ -58,7 +58,7 @@ SAMPLES: list[tuple[Value, TypeName, bool, str]] = [
     (compile_regex("a", "g"), "regexp", True, "/a/g"),
     (HtmlValue("<b>"), "html", True, "<b>"),
     (IconValue("plus"), "icon", True, "plus"),
-    (ImageValue("a.png"), "image", True, "a.png"),
+    (ImageValue("a.png"), "image", True, "![](a.png)"),
     (ErrorValue("no"), "error", False, "no"),
 ]
 

@@ -206,7 +206,7 @@ def test_tags_and_properties_are_listed(run: Run) -> None:
 def test_a_base_is_a_table(run: Run) -> None:
     table = read_lines(run("base", "All"))
     assert table[0].split() == ["file", "name", "status"]
-    assert ["Plan.md", "idle"] in [row.split() for row in table]
+    assert ["Plan", "idle"] in [row.split() for row in table]
     assert read_lines(run("base", "All", "--views")) == ["Every", "Other"]
     answer = json.loads(run("base", "All", "Every", "--json").stdout)
     assert answer["view"] == "Every" and len(answer["rows"]) == answer["total"]

@@ -9,7 +9,7 @@ from typing import Any
 from vaultbridge.bases.context import EvaluationContext
 from vaultbridge.bases.evaluate import Evaluator, check_expression
 from vaultbridge.bases.expression import parse_expression
-from vaultbridge.bases.values import FileRow, FormulaError, Value
+from vaultbridge.bases.values import FileRow, FormulaError, RowLink, Value, default_display
 from vaultbridge.links.resolve import FileTable, Resolved
 from vaultbridge.links.resolve import resolve as resolve_link
 from vaultbridge.vault.dates import format_moment
@@ -17,13 +17,17 @@ from vaultbridge.vault.dates import format_moment
 NOW = datetime(2025, 5, 27, 14, 30, 15, 250_000)
 
 
+def make_row_link(target: str, path: str | None = None, display: str = "") -> RowLink:
+    return RowLink(target, display or default_display(target), path)
+
+
 def make_file_row(
     path: str,
     *,
     properties: Mapping[str, Any] | None = None,
     tags: tuple[str, ...] = (),
-    links: tuple[str, ...] = (),
-    embeds: tuple[str, ...] = (),
+    links: tuple[RowLink, ...] = (),
+    embeds: tuple[RowLink, ...] = (),
     backlinks: tuple[str, ...] = (),
     size: int = 100,
     ctime: datetime = datetime(2025, 5, 20, 9, 0),
@@ -41,7 +45,7 @@ def make_file_row(
         ctime,
         mtime,
         tags=tags,
-        links=links,
+        links=(*links, *embeds),
         embeds=embeds,
         backlinks=lambda: backlinks,
         properties=properties or {},
@@ -67,12 +71,16 @@ BOOK = make_file_row(
         "title": "Dune",
     },
     tags=("book", "genre/science-fiction"),
-    links=("People/Frank Herbert.md", "Nobody"),
-    embeds=("Images/cover.png",),
+    links=(make_row_link("Frank Herbert", "People/Frank Herbert.md"), make_row_link("Nobody")),
+    embeds=(make_row_link("cover.png", "Images/cover.png"),),
     backlinks=("Index.md",),
 )
-AUTHOR = make_file_row("People/Frank Herbert.md", properties={"born": 1920}, links=("Books/Dune.md",))
-INDEX = make_file_row("Index.md", properties={"status": "reading"}, links=("Books/Dune.md",))
+AUTHOR = make_file_row(
+    "People/Frank Herbert.md", properties={"born": 1920}, links=(make_row_link("Dune", "Books/Dune.md"),)
+)
+INDEX = make_file_row(
+    "Index.md", properties={"status": "reading"}, links=(make_row_link("Dune", "Books/Dune.md"),)
+)
 COVER = make_file_row("Images/cover.png")
 ROWS = (BOOK, AUTHOR, INDEX, COVER)
 

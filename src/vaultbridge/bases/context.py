@@ -23,7 +23,7 @@ from vaultbridge.bases.values import (
     Value,
     count_values,
     milliseconds,
-    to_text,
+    plain_text,
     type_name,
 )
 from vaultbridge.errors import TimedOut
@@ -162,4 +162,4 @@ def index_argument(arguments: ArgumentValues, at: int, name: str) -> int:
 
 
 def text_argument(arguments: ArgumentValues, at: int) -> str:
-    return to_text(arguments[at])
+    return plain_text(arguments[at])

@@ -17,9 +17,11 @@ from vaultbridge.bases.values import (
     Date,
     Duration,
     FormulaError,
+    Tag,
     Value,
+    describe_amount,
     milliseconds,
-    parse_link,
+    parse_wikilink,
 )
 
 _DATE: Final = re.compile(
@@ -141,30 +143,8 @@ def epoch_milliseconds(date: Date, zone: tzinfo) -> float:
 def describe_relative(date: Date, now: datetime) -> str:
     """Return `3 days ago` or `in an hour`, with the words and thresholds of moment.js."""
     seconds = (date.when - now).total_seconds()
-    words = _describe_amount(abs(seconds))
+    words = describe_amount(abs(seconds))
     return f"in {words}" if seconds > 0 else f"{words} ago"
-
-
-_STEPS: Final = (
-    # unit in seconds, highest count in this unit, singular, plural
-    (60.0, 44, "a minute", "minutes"),
-    (3_600.0, 21, "an hour", "hours"),
-    (86_400.0, 25, "a day", "days"),
-    (86_400.0 * 30.436875, 10, "a month", "months"),
-    (86_400.0 * 365.2425, 10**9, "a year", "years"),
-)
-
-
-def _describe_amount(seconds: float) -> str:
-    if seconds < 44.5:
-        return "a few seconds"
-    for unit, last, singular, plural in _STEPS:
-        count = int(seconds / unit + 0.5)
-        if count <= 1:
-            return singular
-        if count <= last:
-            return f"{count} {plural}"
-    return "a very long time"
 
 
 _TEXT_TYPES: Final = frozenset({"text", "multitext", "aliases", "tags"})
@@ -172,8 +152,13 @@ _TEXT_TYPES: Final = frozenset({"text", "multitext", "aliases", "tags"})
 
 
 def convert_property(value: Any, name: str, source: str, context: EvaluationContext) -> Value:
-    """Convert a property's value. A text that is a link becomes a link; one that is a date becomes a date,
-    unless the vault gives the property a text type."""
+    """Convert a property's value. A text that is a wikilink becomes a link (a Markdown link stays text); one
+    that is a date becomes a date, unless the vault gives the property a text type. `tags` are tags."""
+    if name.lower() == "tags":
+        items = value if isinstance(value, list | tuple) else (value,)
+        if all(isinstance(item, str) for item in items):
+            tags = tuple(Tag(item) for item in items)
+            return tags if isinstance(value, list | tuple) else tags[0]
     dates = context.types.get(name.lower(), "") not in _TEXT_TYPES
     return _convert(value, source, context, dates=dates, depth=0)
 
@@ -192,7 +177,7 @@ def _convert(value: Any, source: str, context: EvaluationContext, *, dates: bool
         except OverflowError:
             return math.inf if value > 0 else -math.inf
     if isinstance(value, str):
-        return parse_link(value, source) or (dates and read_date(value, context.zone)) or value
+        return parse_wikilink(value, source) or (dates and read_date(value, context.zone)) or value
     if isinstance(value, datetime):
         return Date(context.local(value))
     if isinstance(value, date):

@@ -58,9 +58,14 @@ from vaultbridge.bases.values import (
     File,
     FileRow,
     FormulaError,
+    HtmlValue,
+    IconValue,
+    ImageValue,
+    LinkValue,
     TypeName,
     Value,
     count_values,
+    plain_text,
     truthy,
     type_name,
 )
@@ -73,7 +78,10 @@ METHODS: Final[dict[TypeName, dict[str, Method]]] = {
     "date": DATE,
     "list": LIST,
     "object": OBJECT,
-    "link": LINK,
+    "link": {**STRING, **LINK},
+    "html": STRING,
+    "icon": STRING,
+    "image": STRING,
     "file": FILE,
     "regexp": REGEXP,
 }
@@ -302,13 +310,17 @@ class Evaluator:
         return None
 
     def _part(self, target: Value, name: str) -> Value:
-        """Return the member `name` of a value; null if it has none, as in JavaScript."""
+        """Return the member `name` of a value: null of an object without it or of nothing, as in the app."""
         match target:
             case dict():
                 found = target.get(name)
                 return found if found is not None else find_property(target, name)[1]
+            case None:
+                return None
             case str() | tuple() if name == "length":
                 return float(len(target))
+            case LinkValue() | HtmlValue() | IconValue() | ImageValue() if name == "length":
+                return float(len(plain_text(target)))
             case Date() if name in DATE_FIELDS:
                 return DATE_FIELDS[name](target)
             case Duration() if name in DURATION_FIELDS:
@@ -320,7 +332,7 @@ class Evaluator:
             case File(row=row) if name in FILE_FIELDS:
                 return FILE_FIELDS[name](self._context, row)
             case _:
-                return None
+                raise FormulaError(f"Cannot find {name} on a value of type {type_name(target)}.")
 
     def _call(self, node: FunctionCall) -> Value:
         if node.name == "if":
@@ -338,9 +350,10 @@ class Evaluator:
             return self._per_element(node, target)
         kind = type_name(target)
         method = find_method(kind, node.name)
+        if target is None and method is None:
+            return None  # as in the app: a note without the property is no failure
         if method is None:
-            what = "an empty value" if target is None else f"a value of type {kind}"
-            raise FormulaError(f"Cannot call {node.name}() on {what}.")
+            raise FormulaError(f"Cannot call {node.name}() on a value of type {kind}.")
         refusal = method.refusal(node.name, len(node.arguments))
         if refusal:
             raise FormulaError(refusal)

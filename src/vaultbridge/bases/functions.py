@@ -34,15 +34,19 @@ from vaultbridge.bases.values import (
     IconValue,
     ImageValue,
     LinkValue,
+    RowLink,
+    Tag,
     Value,
+    default_display,
     is_empty,
     make_link_value,
     milliseconds,
+    plain_text,
     to_text,
     truthy,
     type_name,
 )
-from vaultbridge.links.resolve import name_key
+from vaultbridge.links.resolve import file_name, name_key
 
 
 def find_property(properties: Mapping[str, Any], name: str) -> tuple[bool, Any]:
@@ -66,15 +70,24 @@ def as_row(value: Value) -> FileRow:
     return value.row
 
 
-def _links(paths: tuple[str, ...], row: FileRow) -> Value:
-    return tuple(LinkValue(path, row.path) for path in paths)
+def _links(links: tuple[RowLink, ...], row: FileRow) -> Value:
+    return tuple(LinkValue(link.target, row.path, link.display) for link in links)
+
+
+def _backlinks(row: FileRow) -> Value:
+    return tuple(LinkValue(path, row.path, default_display(file_name(path))) for path in row.backlinks())
+
+
+def _shown_name(row: FileRow) -> str:
+    """Return `file.name`: the app leaves out the extension of a note, and only of a note."""
+    return row.basename if row.ext == "md" else row.name
 
 
 Field = Callable[[EvaluationContext, FileRow], Value]
 
 FILE_FIELDS: Final[dict[str, Field]] = {
     "aliases": lambda context, row: row.aliases,
-    "backlinks": lambda context, row: _links(row.backlinks(), row),
+    "backlinks": lambda context, row: _backlinks(row),
     "basename": lambda context, row: row.basename,
     "ctime": lambda context, row: Date(context.local(row.ctime)),
     "embeds": lambda context, row: _links(row.embeds, row),
@@ -84,11 +97,11 @@ FILE_FIELDS: Final[dict[str, Field]] = {
     "fullname": lambda context, row: row.name,
     "links": lambda context, row: _links(row.links, row),
     "mtime": lambda context, row: Date(context.local(row.mtime)),
-    "name": lambda context, row: row.name,
+    "name": lambda context, row: _shown_name(row),
     "path": lambda context, row: row.path,
     "properties": lambda context, row: convert_properties(row.properties, row.path, context),
     "size": lambda context, row: float(row.size),
-    "tags": lambda context, row: tuple(f"#{tag}" for tag in row.tags),
+    "tags": lambda context, row: tuple(Tag(f"#{tag}") for tag in row.tags),
 }
 
 
@@ -125,11 +138,11 @@ def _as_link(context: EvaluationContext, target: Value, arguments: ArgumentValue
 
 def _links_to(context: EvaluationContext, row: FileRow, other: Value) -> bool:
     path = find_path(context, other, row.path)
-    if path is None:
-        # A link to a note that does not exist yet is found by its text.
-        wanted = other.target if isinstance(other, LinkValue) else other
-        return isinstance(wanted, str) and (wanted in row.links or wanted in row.embeds)
-    return path in row.links or path in row.embeds
+    if path is not None:
+        return any(link.path == path for link in row.links)
+    # A link to a note that does not exist yet is found by its text.
+    wanted = plain_text(other).partition("#")[0]
+    return any(link.path is None and link.target.partition("#")[0] == wanted for link in row.links)
 
 
 def _has_link(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:

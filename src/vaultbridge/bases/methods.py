@@ -31,13 +31,17 @@ from vaultbridge.bases.values import (
     Date,
     Duration,
     FormulaError,
+    LinkValue,
+    Tag,
     Value,
     check_text,
     format_number,
     is_empty,
     milliseconds,
+    plain_text,
     to_text,
 )
+from vaultbridge.links.resolve import name_key
 
 MAX_DIGITS: Final = 100
 """The most decimals of toFixed() in JavaScript."""
@@ -146,9 +150,16 @@ def as_list(value: Value) -> tuple[Value, ...]:
 
 
 def _holds(context: EvaluationContext, items: tuple[Value, ...], wanted: Value) -> bool:
-    # `file.tags` have a `#`, but people write tags without it.
-    tag = f"#{wanted}" if isinstance(wanted, str) else None
-    return any(are_equal(item, wanted, context) or (tag is not None and item == tag) for item in items)
+    return any(are_equal(item, wanted, context) or _is_tag_below(item, wanted) for item in items)
+
+
+def _is_tag_below(item: Value, wanted: Value) -> bool:
+    """Return whether a tag is the wanted one or nested in it; `file.tags` have a `#`, but people leave it
+    out."""
+    if not isinstance(item, Tag) or not isinstance(wanted, str):
+        return False
+    tag, above = name_key(item.removeprefix("#")), name_key(wanted.removeprefix("#"))
+    return tag == above or tag.startswith(f"{above}/")
 
 
 def _contains(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
@@ -202,7 +213,9 @@ def _sort(context: EvaluationContext, target: Value, arguments: ArgumentValues) 
 def _unique(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     seen: dict[object, Value] = {}
     for item in as_list(target):
-        seen.setdefault(identity_key(item, context), item)
+        # As in the app, two links to one note are the same here only if they read the same.
+        key = ("link", to_text(item)) if isinstance(item, LinkValue) else identity_key(item, context)
+        seen.setdefault(key, item)
     return tuple(seen.values())
 
 
@@ -257,7 +270,7 @@ _REFERENCE: Final = re.compile(r"\$(\$|&|\d{1,2}|<[^>]*>)")
 
 
 def _text_contains(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
-    return arguments[0] is not None and text_argument(arguments, 0) in to_text(target)
+    return arguments[0] is not None and text_argument(arguments, 0) in plain_text(target)
 
 
 def _text_contains_all(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
@@ -269,31 +282,31 @@ def _text_contains_any(context: EvaluationContext, target: Value, arguments: Arg
 
 
 def _starts_with(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
-    return to_text(target).startswith(text_argument(arguments, 0))
+    return plain_text(target).startswith(text_argument(arguments, 0))
 
 
 def _ends_with(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
-    return to_text(target).endswith(text_argument(arguments, 0))
+    return plain_text(target).endswith(text_argument(arguments, 0))
 
 
 def _lower(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
-    return to_text(target).lower()
+    return plain_text(target).lower()
 
 
 def _title(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
-    return _WORD_START.sub(lambda match: match.group().upper(), to_text(target))
+    return _WORD_START.sub(lambda match: match.group().upper(), plain_text(target))
 
 
 def _trim(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
-    return to_text(target).strip()
+    return plain_text(target).strip()
 
 
 def _reverse_text(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
-    return to_text(target)[::-1]
+    return plain_text(target)[::-1]
 
 
 def _repeat(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
-    text, count = to_text(target), index_argument(arguments, 0, "repeat")
+    text, count = plain_text(target), index_argument(arguments, 0, "repeat")
     if count < 0:
         raise FormulaError("repeat() needs a count of 0 or more.")
     if len(text) * count > MAX_TEXT_CHARS:
@@ -304,7 +317,7 @@ def _repeat(context: EvaluationContext, target: Value, arguments: ArgumentValues
 def _slice_text(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
     start = index_argument(arguments, 0, "slice")
     end = index_argument(arguments, 1, "slice") if len(arguments) > 1 else None
-    return to_text(target)[start:end]
+    return plain_text(target)[start:end]
 
 
 def _find_matches(
@@ -323,9 +336,9 @@ def _find_matches(
 
 
 def _replace(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
-    text, pattern, new = to_text(target), arguments[0], text_argument(arguments, 1)
+    text, pattern, new = plain_text(target), arguments[0], text_argument(arguments, 1)
     if not isinstance(pattern, CompiledRegex):
-        old = to_text(pattern)
+        old = plain_text(pattern)
         if len(text) + text.count(old) * max(0, len(new) - len(old)) > MAX_TEXT_CHARS:
             raise FormulaError(f"A text of more than {MAX_TEXT_CHARS} characters.")
         return text.replace(old, new)
@@ -361,12 +374,12 @@ def _expand(template: str, match: RegexMatch, regex: CompiledRegex) -> str:
 
 
 def _split(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:
-    text, separator = to_text(target), arguments[0]
+    text, separator = plain_text(target), arguments[0]
     most = index_argument(arguments, 1, "split") if len(arguments) > 1 else MAX_LIST_ITEMS
     if isinstance(separator, CompiledRegex):
         pieces = _split_by(context, text, separator)
     else:
-        mark = to_text(separator)
+        mark = plain_text(separator)
         pieces = list(text) if mark == "" else text.split(mark)
     if len(pieces) > MAX_LIST_ITEMS:
         raise FormulaError(f"A list of more than {MAX_LIST_ITEMS} elements.")

@@ -154,7 +154,8 @@ def calculate(operator: str, left: Value, right: Value, context: EvaluationConte
     if left is None or right is None:
         return None
     x, y = _as_number(left), _as_number(right)
-    if x is None or y is None:
+    # As in the app a duration can be multiplied and divided, but a number cannot by a duration.
+    if x is None or y is None or (isinstance(left, float) and isinstance(right, Duration)):
         verb = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%": "divide"}[operator]
         raise FormulaError(f"Cannot {verb} {type_name(left)} and {type_name(right)}.")
     return _arithmetic(operator, x, y)
@@ -175,14 +176,12 @@ def _shift(operator: str, date: Date, right: Value) -> Value:
 
 
 def _duration_result(operator: str, left: Duration, right: Value) -> Value:
-    """Add durations, or scale one by a number on the right, as the help pages describe."""
+    """Add durations, or multiply one by a number. Divided by a number it is milliseconds, as in the app."""
     sign = {"+": 1, "-": -1}.get(operator)
     if isinstance(right, Duration) and sign:
         return Duration(left.months + sign * right.months, left.milliseconds + sign * right.milliseconds)
-    if isinstance(right, float) and operator in "*/":
-        factor = right if operator == "*" else _arithmetic("/", 1.0, right)
-        if math.isfinite(factor):
-            return scale_duration(Duration(), left, factor)
+    if isinstance(right, float) and operator == "*" and math.isfinite(right):
+        return scale_duration(Duration(), left, right)
     return None
 
 

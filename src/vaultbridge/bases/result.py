@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from vaultbridge.bases.values import ErrorValue, Value, to_text
+from vaultbridge.bases.values import ErrorValue, LinkValue, Value, default_display, to_text
 
 
 class Column(Struct, frozen=True):
@@ -71,8 +71,18 @@ def _line(cells: list[str]) -> str:
 
 
 def _cell(value: Value) -> str:
-    text = f"Error: {value.message}" if isinstance(value, ErrorValue) else to_text(value)
+    text = f"Error: {value.message}" if isinstance(value, ErrorValue) else to_text(_without_default(value))
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("\r\n", " ").replace("\n", " ")
+
+
+def _without_default(value: Value) -> Value:
+    """Return the value with links as short as a person writes them: without a display that repeats the
+    target."""
+    if isinstance(value, tuple):
+        return tuple(_without_default(item) for item in value)
+    if isinstance(value, LinkValue) and value.display == default_display(value.target):
+        return LinkValue(value.target, value.source, external=value.external)
+    return value
 
 
 def _summary_line(result: ViewResult, summaries: tuple[Summary, ...]) -> str:

@@ -47,6 +47,12 @@ class Duration(Struct, frozen=True):
     milliseconds: float = 0.0
 
 
+class Tag(str):
+    """A tag, as written: a text whose list also contains the tags above it."""
+
+    __slots__ = ()
+
+
 class LinkValue(Struct, frozen=True):
     """`target` is as written, with its subpath; `source` is the note from which it is resolved."""
 
@@ -111,6 +117,7 @@ _TYPE_NAMES: Final[dict[type, TypeName]] = {
     bool: "boolean",
     float: "number",
     str: "string",
+    Tag: "string",
     Date: "date",
     Duration: "duration",
     tuple: "list",
@@ -178,8 +185,31 @@ def format_number(number: float) -> str:
 
 def format_date(date: Date) -> str:
     """Format a date in the form that `date()` reads."""
-    text = date.when.isoformat(" ", "seconds")
+    text = date.when.isoformat("T", "seconds")
     return text if date.has_time else text[:10]
+
+
+_AMOUNTS: Final = (
+    # unit in seconds, highest count in this unit, singular, plural
+    (60.0, 44, "a minute", "minutes"),
+    (3_600.0, 21, "an hour", "hours"),
+    (86_400.0, 25, "a day", "days"),
+    (86_400.0 * 30.436875, 10, "a month", "months"),
+    (86_400.0 * 365.2425, 10**9, "a year", "years"),
+)
+
+
+def describe_amount(seconds: float) -> str:
+    """Describe a length of time as `3 days` or `an hour`, with the words and thresholds of moment.js."""
+    if seconds < 44.5:
+        return "a few seconds"
+    for unit, last, singular, plural in _AMOUNTS:
+        count = int(seconds / unit + 0.5)
+        if count <= 1:
+            return singular
+        if count <= last:
+            return f"{count} {plural}"
+    return "a very long time"
 
 
 def to_text(value: Value) -> str:
@@ -196,7 +226,7 @@ def to_text(value: Value) -> str:
         case Date():
             return format_date(value)
         case Duration():
-            return format_number(milliseconds(value))
+            return describe_amount(abs(milliseconds(value)) / 1_000)
         case tuple():
             return ", ".join(to_text(item) for item in value)
         case dict():
@@ -212,9 +242,20 @@ def to_text(value: Value) -> str:
         case IconValue():
             return value.name
         case ImageValue():
-            return value.source
+            return f"![]({value.source})"
         case ErrorValue():
             return value.message
+
+
+def plain_text(value: Value) -> str:
+    """Return the text on which the functions of texts work: of a link its target, of a picture its source."""
+    match value:
+        case LinkValue():
+            return value.target
+        case ImageValue():
+            return value.source
+        case _:
+            return to_text(value)
 
 
 def format_link(link: LinkValue) -> str:
@@ -259,14 +300,22 @@ def is_url(text: str) -> bool:
     return _URL.fullmatch(text) is not None
 
 
+def parse_wikilink(text: str, source: str) -> LinkValue | None:
+    """Parse a text that is a wikilink, `[[target|display]]`; else None."""
+    match = _WIKILINK.fullmatch(text.strip())
+    if match is None:
+        return None
+    # A `|` as the first character belongs to the target, as everywhere in the app.
+    bar = match[1].find("|", 1)
+    target, display = (match[1][:bar], match[1][bar + 1 :]) if bar > 0 else (match[1], "")
+    return LinkValue(target.strip(), source, display or None)
+
+
 def parse_link(text: str, source: str) -> LinkValue | None:
     """Parse a text that is a link, `[[target|display]]` or `[display](target)`; else None."""
     text = text.strip()
-    if match := _WIKILINK.fullmatch(text):
-        # A `|` as the first character belongs to the target, as everywhere in the app.
-        bar = match[1].find("|", 1)
-        target, display = (match[1][:bar], match[1][bar + 1 :]) if bar > 0 else (match[1], "")
-        return LinkValue(target.strip(), source, display or None)
+    if link := parse_wikilink(text, source):
+        return link
     if match := _MARKDOWN.fullmatch(text):
         target = match[2].strip()
         if is_url(target):
@@ -283,6 +332,22 @@ def make_link_value(text: str, source: str) -> LinkValue:
     return LinkValue(text.strip(), source, external=is_url(text.strip()))
 
 
+class RowLink(Struct, frozen=True):
+    """A link of a file: `target` as written with its subpath, `path` where it leads, None if nowhere. A link
+    always has a `display`; the app makes it from the target if none is written."""
+
+    target: str
+    display: str
+    path: str | None = None
+
+
+def default_display(target: str) -> str:
+    """Return the text that the app shows for a link without one: `Note`, `folder/Note`, `Note > Heading`."""
+    name, _, subpath = target.partition("#")
+    shown = name if "/" in name else name.removesuffix(".md")
+    return f"{shown} > {subpath}" if subpath else shown
+
+
 def _no_backlinks() -> tuple[str, ...]:
     return ()
 
@@ -290,8 +355,9 @@ def _no_backlinks() -> tuple[str, ...]:
 class FileRow(Struct, frozen=True):
     """`path`, `name` (with its extension), `basename`, `folder` ("" for the root), `ext` without a dot.
 
-    `tags` have no `#` and begin with those of the properties; `links` and `embeds` are vault paths where they
-    resolve, else the link's own target; `backlinks` returns the paths of the notes that link here.
+    `tags` have no `#` and begin with those of the properties; `links` are all links in the app's order (those
+    of the properties, of the text, and the embeds), `embeds` those that embed; `backlinks` returns the paths
+    of the notes that link here.
     `properties` are the values that YAML gave. Times are wall-clock times; an aware one is converted to the
     zone of the `now` of the view's run.
     """
@@ -305,8 +371,8 @@ class FileRow(Struct, frozen=True):
     ctime: datetime
     mtime: datetime
     tags: tuple[str, ...] = ()
-    links: tuple[str, ...] = ()
-    embeds: tuple[str, ...] = ()
+    links: tuple[RowLink, ...] = ()
+    embeds: tuple[RowLink, ...] = ()
     backlinks: Callable[[], tuple[str, ...]] = _no_backlinks
     properties: Mapping[str, Any] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()

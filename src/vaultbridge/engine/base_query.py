@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 from vaultbridge.bases.parse import Base, extract_base_blocks, parse_base
 from vaultbridge.bases.result import ViewResult
 from vaultbridge.bases.run import run_view
-from vaultbridge.bases.values import FileRow
+from vaultbridge.bases.values import FileRow, RowLink, default_display
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.links.resolve import Resolved, file_name, resolve
-from vaultbridge.markdown.model import Note
+from vaultbridge.markdown.model import Link, Note
 from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.vault.dates import format_moment
 from vaultbridge.vault.paths import VaultPath, folder_of
@@ -106,10 +106,12 @@ def _make_row(
     *,
     with_creation_time: bool,
 ) -> FileRow:
-    leads = [
-        (link.embed, to if to is not None else replace_surrogates(link.target))
-        for link, to in zip(note.links, resolved, strict=True)
-    ]
+    # In the app's order: the links of the properties, of the text, then the embeds.
+    leads = sorted(
+        zip(note.links, resolved, strict=True),
+        key=lambda lead: 2 if lead[0].embed else 0 if lead[0].kind == "property" else 1,
+    )
+    links = [(link.embed, _make_row_link(link, to)) for link, to in leads]
     name = file_name(file.path)
     stem, dot, extension = name.rpartition(".")
     modified = datetime.fromtimestamp(file.modified_ns / 1e9, UTC)
@@ -123,12 +125,18 @@ def _make_row(
         ctime=_find_creation_time(engine, file.path, modified) if with_creation_time else modified,
         mtime=modified,
         tags=tuple(dict.fromkeys(replace_surrogates(tag.name) for tag in note.tags)),
-        links=tuple(dict.fromkeys(target for embed, target in leads if not embed)),
-        embeds=tuple(dict.fromkeys(target for embed, target in leads if embed)),
+        links=tuple(link for _, link in links),
+        embeds=tuple(link for embed, link in links if embed),
         backlinks=lambda: tuple(dict.fromkeys(link.source for link in engine.queries.backlinks(file.path))),
         properties=note.properties.values if note.properties is not None else {},
         aliases=note.aliases,
     )
+
+
+def _make_row_link(link: Link, path: VaultPath | None) -> RowLink:
+    target = replace_surrogates(link.target + link.subpath)
+    display = replace_surrogates(link.display or "") or default_display(target)
+    return RowLink(target, display, path)
 
 
 def _find_creation_time(engine: Engine, path: VaultPath, modified: datetime) -> datetime:
