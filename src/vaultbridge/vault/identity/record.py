@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from vaultbridge.errors import JSON_ERRORS
 from vaultbridge.system import read_birth_time, read_private
 
 CONFIG_FOLDER: Final = ".obsidian"
@@ -82,7 +83,7 @@ def load_record(folder: Path) -> VaultRecord | None:
     data = read_private(folder / RECORD_FILE)
     try:
         return None if data is None else msgspec.json.decode(data, type=VaultRecord)
-    except (msgspec.MsgspecError, UnicodeError):
+    except JSON_ERRORS:
         return None
 
 
