@@ -33,11 +33,11 @@ from vaultbridge.vault.write.journal import (
     HISTORY_LIMIT,
     Departure,
     Journal,
-    JournalEntry,
     Versions,
     affects,
     trace_name_back,
 )
+from vaultbridge.vault.write.journal_rows import JournalEntry
 from vaultbridge.vault.write.steps import (
     Act,
     ContentImage,

@@ -1,4 +1,4 @@
-"""The proposals of a vault, in a database in its cache folder that all processes of the machine share.
+"""The proposals of a vault, in a database in its state folder that all processes of the machine share.
 
 An assistant's process puts a proposal there and waits; the process where a person decides takes it, writes
 the change and records the outcome. So neither has to know the other, and no proposal is lost if one of them
@@ -78,7 +78,7 @@ _outcome = msgspec.json.Decoder(Outcome)
 
 
 class ReviewStore:
-    """Can be used in any thread. `folder` is the vault's cache folder."""
+    """Can be used in any thread. `folder` is the vault's state folder."""
 
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
         self._file = folder / FILE_NAME
@@ -381,7 +381,7 @@ class ReviewStore:
                 listener()
 
     def _connection(self) -> sqlite3.Connection:
-        """The connection to the file that has the name now: a cache folder may be deleted at any time."""
+        """The connection to the file that has the name now: a person may delete the folder at any time."""
         self._wal_index.repair()
         if self._db is not None:
             try:
@@ -446,7 +446,7 @@ _opening = threading.Lock()
 
 
 def store_of(folder: Path) -> ReviewStore:
-    """The store of the vault with this cache folder: one object per process, so that a decision in this
+    """The store of the vault with this state folder: one object per process, so that a decision in this
     process wakes the calls that wait in it."""
     with _opening:
         return _open_stores.setdefault(folder, ReviewStore(folder))
