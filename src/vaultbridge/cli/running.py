@@ -66,6 +66,8 @@ def _show_bridge(bridge: dict[str, Any]) -> None:
     say(f"{vault}  port {bridge['port']}  pid {bridge['pid']}  version {bridge['version']}")
     if bridge.get("problem"):
         say(f"  {escape_controls(bridge['problem'])}")
+    for notice in bridge.get("notices", ()):
+        say(f"  {escape_controls(notice)}")
     say(f"  open: {bridge['focus'] or 'nothing'}; {bridge['diffs']} diff(s) waiting")
     for editor in bridge["editors"]:
         say(f"  editor {editor['name']} ({editor['app']})")

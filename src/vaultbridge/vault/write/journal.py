@@ -187,7 +187,7 @@ class Journal:
         if number % PRUNE_EVERY == 0:
             try:
                 self.prune(now=at)
-            except EngineFailure as error:
+            except VaultbridgeError as error:
                 # The change is done, and a journal that is too long is no reason to roll it back.
                 log.warning("Old changes could not be deleted from the journal: %s", error)
 

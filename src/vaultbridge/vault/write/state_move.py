@@ -70,29 +70,44 @@ def move_state(earlier: Path, folder: Path, *, checkpoint: Callable[[str], None]
                 if not new.exists():
                     _copy(old, new)
                 old.unlink()
-                continue
-            if name not in _DATABASES:
-                _copy(old, new if not new.exists() else _choose_name(new))
-                old.unlink()
-                continue
-            if not new.exists():
-                _place_copy(old, new, checkpoint)
-                log.warning("%s was moved from the cache folder to the state folder.", name)
-            elif name == JOURNAL_FILE:
-                _add_journal(old, new)
+            elif name in _DATABASES:
+                _move_database(old, new, checkpoint)
+            elif name in map(_name_aside, _DATABASES):
+                named, wanted = (place.with_name(name.removesuffix(".moved")) for place in (old, new))
+                if not wanted.exists() and not named.is_file():
+                    # Somebody has deleted the state folder meanwhile.
+                    _place_copy(old, wanted, checkpoint)
+                _close_off(named, checkpoint)
             else:
-                _copy_database(old, _choose_name(new))
-                log.warning("A second %s was found in the cache folder, and is kept beside the first.", name)
-            checkpoint(f"placed {name}")
-            _close_off(old, checkpoint)
+                _copy(old, _choose_name(new) if new.exists() else new)
+                old.unlink()
+
+
+def _move_database(old: Path, new: Path, checkpoint: Callable[[str], None]) -> None:
+    if not new.exists():
+        _place_copy(old, new, checkpoint)
+        log.warning("%s was moved from the cache folder to the state folder.", old.name)
+    elif old.name == JOURNAL_FILE:
+        _add_journal(old, new)
+    else:
+        _copy_database(old, _choose_name(new))
+        log.warning("A second %s was found in the cache folder, and is kept beside the first.", old.name)
+    checkpoint(f"placed {old.name}")
+    _close_off(old, checkpoint)
 
 
 def _list_left(earlier: Path) -> list[str]:
-    """The files that are still there; journals that were put aside too."""
+    """The files that are still there; journals that were put aside, and what an interrupted move has left,
+    too."""
     names = [name for name in (*_SMALL, *_DATABASES) if (earlier / name).is_file()]
     if JOURNAL_FILE in names:
         names += [file.name for file in earlier.glob("journal.damaged-*.sqlite") if file.is_file()]
-    return names
+    return names + [name for name in map(_name_aside, _DATABASES) if (earlier / name).is_file()]
+
+
+def _name_aside(database: str) -> str:
+    """The name of a database that was moved, until it is deleted."""
+    return f"{database}.moved"
 
 
 def _place_copy(old: Path, new: Path, checkpoint: Callable[[str], None]) -> None:
@@ -139,22 +154,22 @@ def _copy(old: Path, new: Path) -> None:
 
 
 def _close_off(old: Path, checkpoint: Callable[[str], None]) -> None:
-    """Puts a folder in the place of a database. Elsewhere than on Windows this also works while an earlier
-    version has it open; there it is done at a later start."""
-    aside = old.with_name(f"{old.name}.moved")
+    """Puts a folder in the place of a database that was moved. Elsewhere than on Windows this also works
+    while an earlier version has it open; there it is done at a later start."""
+    aside = old.with_name(_name_aside(old.name))
     try:
-        old.replace(aside)
+        if old.is_file():
+            old.replace(aside)
         checkpoint(f"renamed {old.name}")
-        old.mkdir(mode=0o700)
+        old.mkdir(mode=0o700, exist_ok=True)
         (old / "MOVED.txt").write_text(_MOVED, encoding="ascii")
         checkpoint(f"closed off {old.name}")
-        delete_database(aside)
         for tail in ("-wal", "-shm"):
             Path(f"{old}{tail}").unlink(missing_ok=True)
+        aside.unlink(missing_ok=True)
     except OSError as error:
-        log.warning(
-            "%s could not be removed from the cache folder: %s", old.name, os.strerror(error.errno or 0)
-        )
+        why = os.strerror(error.errno or 0)
+        log.warning("%s could not be removed from the cache folder: %s", old.name, why)
 
 
 def _add_journal(old: Path, new: Path) -> None:

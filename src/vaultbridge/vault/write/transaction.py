@@ -128,7 +128,7 @@ class Transactor:
         """Whether a dead process has left a change unfinished, or a living one is making one now."""
         try:
             return bool(self.journal.pending())
-        except EngineFailure:
+        except VaultbridgeError:
             return False
 
     def find_problem(self) -> str:
@@ -157,7 +157,7 @@ class Transactor:
         """Rolls back what dead processes left unfinished. Call it when a vault is opened; every transaction
         does it too. Waits for another writer only when there is something to recover."""
         if not self.journal.pending():
-            with contextlib.suppress(EngineFailure):
+            with contextlib.suppress(VaultbridgeError):
                 self.journal.place_in(self.root.folder)
             return ()
         with self._hold_writer_lock():
