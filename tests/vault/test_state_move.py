@@ -60,8 +60,7 @@ class Place:
         with closing(sqlite3.connect(self.earlier / "journal.sqlite", isolation_level=None)) as db:
             for column in ("seal", "incomplete"):
                 db.execute(f"ALTER TABLE transactions DROP COLUMN {column}")
-        for file in self.earlier.glob("journal.l*"):
-            file.unlink()
+        (self.earlier / "journal.last").unlink()
 
     def list_labels(self) -> list[str]:
         journal = Journal(self.state)

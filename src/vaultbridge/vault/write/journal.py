@@ -217,7 +217,7 @@ class Journal:
         return ""
 
     def list_notices(self) -> list[str]:
-        """What was lost of the journal, for people, until its owner confirms it."""
+        """What was lost of the journal and of proposals, for people, until their owner confirms it."""
         losses = self._file.notes.list_losses()
         return [f"{_describe_day(loss.at)}{loss.text}" for loss in losses if not loss.confirmed]
 

@@ -32,10 +32,10 @@ from vaultbridge.errors import EngineFailure
 from vaultbridge.vault.folders import STATE_VARIABLE
 from vaultbridge.vault.locking import WRITER_LOCK, WRITER_SECONDS, FileLock
 from vaultbridge.vault.wal_index import WalIndex
-from vaultbridge.vault.write.journal_notes import JournalNotes
 from vaultbridge.vault.write.journal_rows import RowDamaged
 from vaultbridge.vault.write.journal_schema import connect, make_newer_failure, transaction
 from vaultbridge.vault.write.salvage import find_salvaged, salvage
+from vaultbridge.vault.write.store_notes import StoreNotes
 
 if TYPE_CHECKING:
     import sqlite3
@@ -57,7 +57,7 @@ class JournalFile:
         self, place: Path, *, hold: Callable[[], AbstractContextManager[None]] | None = None
     ) -> None:
         self._place = place
-        self.notes = JournalNotes(place)
+        self.notes = StoreNotes(place)
         self._hold = hold or self._hold_lock
         self._wal_index = WalIndex(place)
         self._lock = threading.RLock()

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from vaultbridge.errors import EngineFailure
-from vaultbridge.vault.write.journal_notes import SKIPPED, JournalNotes, Loss
 from vaultbridge.vault.write.journal_rows import seal_row
+from vaultbridge.vault.write.store_notes import SKIPPED, Loss, StoreNotes
 
 if TYPE_CHECKING:
     import sqlite3
@@ -67,7 +67,7 @@ START_OF_2020: Final = 1_577_836_800
 the seconds since then: no journal makes a change a second for years."""
 
 
-def connect(file: Path, notes: JournalNotes | None) -> tuple[sqlite3.Connection, bool]:
+def connect(file: Path, notes: StoreNotes | None) -> tuple[sqlite3.Connection, bool]:
     """Opens the database, or creates it. Returns whether a newer version wrote it; such a one is only read.
     Without `notes` the caller knows the numbers."""
     import sqlite3
@@ -159,7 +159,7 @@ def _is_newer(db: sqlite3.Connection) -> bool:
     return bool(version > _SCHEMA_VERSION)
 
 
-def _create(db: sqlite3.Connection, notes: JournalNotes | None) -> None:
+def _create(db: sqlite3.Connection, notes: StoreNotes | None) -> None:
     if not _is_new(db):
         return
     with transaction(db):
@@ -203,7 +203,7 @@ def _add_columns(db: sqlite3.Connection) -> None:
             db.executemany("UPDATE transactions SET seal = ? WHERE id = ?", seals)
 
 
-def _check_numbers(db: sqlite3.Connection, notes: JournalNotes) -> None:
+def _check_numbers(db: sqlite3.Connection, notes: StoreNotes) -> None:
     """Compares the database with the last number that is known to have been given. One that does not reach it
     is an old copy, or has lost what was written last: those numbers must not be given again, and a change
     that had ended must not be taken for one that was interrupted."""

@@ -24,12 +24,6 @@ from vaultbridge.limits import LARGEST_INTEGER
 from vaultbridge.links.resolve import name_key
 from vaultbridge.system import sync_file
 from vaultbridge.vault.read import content_hash
-from vaultbridge.vault.write.journal_notes import (
-    JournalNotes,
-    Loss,
-    describe_ranges,
-    make_ranges,
-)
 from vaultbridge.vault.write.journal_rows import (
     COLUMNS,
     JournalEntry,
@@ -47,12 +41,18 @@ from vaultbridge.vault.write.journal_schema import (
     transaction,
 )
 from vaultbridge.vault.write.steps import ContentImage, affected_paths
+from vaultbridge.vault.write.store_notes import (
+    Loss,
+    StoreNotes,
+    describe_ranges,
+    make_ranges,
+)
 
 if TYPE_CHECKING:
     import sqlite3
 
 DAMAGED_KEPT: Final = 20
-"""How many damaged journals are kept before the last one is overwritten."""
+"""How many damaged databases of a kind are kept before the last one is overwritten."""
 
 NUMBERS_TRIED: Final = 200_000
 """How many numbers are looked up in a damaged journal, the newest: ten times as many as it holds, because
@@ -76,7 +76,7 @@ def find_salvaged(place: Path) -> Path | None:
     return ready if ready.exists() else None
 
 
-def salvage(place: Path, why: str, notes: JournalNotes) -> None:
+def salvage(place: Path, why: str, notes: StoreNotes) -> None:
     """Replaces a damaged journal with what can be read of it, and keeps it. Only with the writer's lock, and
     while this process has it not open. Can be repeated after an interruption. Raises OSError, and
     sqlite3.Error when the new one cannot be written."""
@@ -90,7 +90,7 @@ def salvage(place: Path, why: str, notes: JournalNotes) -> None:
     copy, made = (place.with_name(f"{place.stem}.{name}{place.suffix}") for name in ("examined", "making"))
     for leftover in (copy, made):
         delete_database(leftover)
-    kept = _choose_kept_name(place)
+    kept = choose_kept_name(place)
     shutil.copyfile(place, copy)
     with suppress(FileNotFoundError):
         shutil.copyfile(f"{place}-wal", f"{copy}-wal")
@@ -375,7 +375,8 @@ def _repair_start(file: Path, length: int) -> None:
         handle.write(start)
 
 
-def _choose_kept_name(place: Path) -> Path:
+def choose_kept_name(place: Path) -> Path:
+    """The name under which a damaged database is kept."""
     kept = place
     for number in range(1, DAMAGED_KEPT + 1):
         kept = place.with_name(f"{place.stem}.damaged-{number}{place.suffix}")
@@ -385,11 +386,13 @@ def _choose_kept_name(place: Path) -> Path:
 
 
 def delete_database(database: Path) -> None:
+    """With what belongs to it."""
     for tail in ("", *_TAILS):
         Path(f"{database}{tail}").unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:
+    """Waits until the names in it are on the disk."""
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)

@@ -29,10 +29,10 @@ from vaultbridge.system import sync_file
 from vaultbridge.vault.identity.record import RECORD_FILE
 from vaultbridge.vault.locking import WRITER_LOCK, WRITER_SECONDS, FileLock
 from vaultbridge.vault.write.journal_database import JOURNAL_FILE, JournalFile
-from vaultbridge.vault.write.journal_notes import Loss
 from vaultbridge.vault.write.journal_rows import COLUMNS, JournalEntry, RowDamaged, read_row, seal_row
 from vaultbridge.vault.write.journal_schema import connect, read_given, transaction
 from vaultbridge.vault.write.salvage import Contents, FindContent, copy_change, delete_database, sync_folder
+from vaultbridge.vault.write.store_notes import Loss
 
 if TYPE_CHECKING:
     import sqlite3

@@ -1,4 +1,5 @@
-"""What is known of a journal beside its database: the last number that it gave, and what was ever lost of it.
+"""What is known of the journal and of the proposals beside their databases: the last number that each gave,
+and what was ever lost of them.
 
 A database that is gone, damaged or an old copy cannot say which numbers it has given, and a number that is
 given twice would let `undo` revert another change than the one that was meant. And whoever lists the history
@@ -34,9 +35,9 @@ _DIGITS: Final = 20
 
 
 class Loss(Struct, frozen=True):
-    """Changes that the journal does not have any more, for another reason than their age. `text` says for
-    people what happened, `lost` has the first and last number of each range, `kept` the name of the file with
-    what was there before, "" if there is none."""
+    """Something that a database does not have any more, for another reason than its age. `text` says for
+    people what happened, `lost` has the first and last number of each range of changes, `kept` the name of
+    the file with what was there before, "" if there is none."""
 
     at: float
     text: str
@@ -48,13 +49,13 @@ class Loss(Struct, frozen=True):
         return any(first <= number <= last for first, last in self.lost)
 
 
-class JournalNotes:
-    """Beside the database `place`. Any thread and process may use it; whoever adds a loss has the journal to
-    itself, or the database's own lock."""
+class StoreNotes:
+    """Beside the database `place`; all databases of a vault share the list of losses. Any thread and process
+    may use it; whoever adds a loss has the database to itself, or its lock."""
 
     def __init__(self, place: Path) -> None:
         self._number_file = place.with_name(f"{place.stem}.last")
-        self._losses_file = place.with_name(f"{place.stem}.losses.json")
+        self._losses_file = place.with_name("losses.json")
         self._last = 0
 
     def read_last(self) -> int:
