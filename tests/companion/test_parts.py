@@ -76,7 +76,7 @@ def test_marked_lines_are_still_the_whole_lines(parts: Parts, old: str, new: str
 def test_bridges_are_searched_for_where_vaultbridge_saves_them(
     parts: Parts, environ: dict[str, str], platform: str, folders: list[str]
 ) -> None:
-    from vaultbridge.vault.cache_folder import cache_base
+    from vaultbridge.vault.folders import find_bases
 
     assert parts.call("listBridgeFolders", environ, platform, "/h") == folders
-    assert str(cache_base({**environ, "HOME": "/h"}, platform=platform)) in folders
+    assert str(find_bases({**environ, "HOME": "/h"}, platform=platform).cache) in folders

@@ -192,7 +192,7 @@ class Overtaken(Append, frozen=True, kw_only=True, tag="overtaken"):
 def test_another_vaultbridge_process_overtakes_a_change_only_once(make_vault: MakeVault) -> None:
     """A busy neighbour that writes each time we have read: it must not go on for ever."""
     ours, other = make_vault({"A.md": "start"}), make_vault()
-    writer = FileLock(ours.cache / WRITER_LOCK)
+    writer = FileLock(ours.state / WRITER_LOCK)
     turns: list[str] = []
 
     def write() -> None:

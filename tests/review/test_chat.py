@@ -264,7 +264,7 @@ async def test_what_was_decided_elsewhere_is_shown_and_cannot_be_decided_again(t
     async with chat(tmp_path) as wire:
         shown = await wire.propose()
         engine = wire.engines["Notes"]
-        Decider(engine, store_of(engine.cache)).reject(int(shown["id"][1:]), by="page")
+        Decider(engine, store_of(engine.state)).reject(int(shown["id"][1:]), by="page")
         message = await wire.catch_refusal(id=shown["id"], code=shown["code"], action="accept")
         assert "rejected by a person (page)" in message
         assert (await wire.decide(shown, "look"))["decision"] == "rejected by a person (page)"

@@ -311,6 +311,7 @@ async def test_an_editor_learns_what_was_done_in_its_vault(serving: Serving) -> 
             "entries": [],
             "next": None,
             "newest": 0,
+            "notices": [],
             "remembers": 0,
         }
         for wrong in ({"limit": 0}, {"limit": 201}, {"kinds": ["poetry"]}, {"before": "x"}):

@@ -6,14 +6,15 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from support.review import QuietCaller, Reviewed
 from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import Append, Create, Delete, Move, RenameTag, ReplaceText, Write
-from vaultbridge.errors import ChangeRejected, InvalidArgument
-from vaultbridge.review.policy import MANY_FILES, ChangePending
+from vaultbridge.errors import ChangeRejected, EngineFailure, InvalidArgument
+from vaultbridge.review.policy import MANY_FILES, ChangePending, Review
 from vaultbridge.review.store import WAITING_PROPOSALS, WAITING_SECONDS, ReviewStore
 from vaultbridge.vault.paths import VaultPath
 
@@ -178,7 +179,7 @@ def test_waiting_changes_are_bounded_in_number_and_age(reviewed: Make) -> None:
         vault.ask(Create(note=f"New {number}"))
     with pytest.raises(InvalidArgument, match=f"{WAITING_PROPOSALS} changes are already waiting.* no room"):
         vault.apply(Create(note="One more"))
-    later = ReviewStore(vault.engine.cache, clock=lambda: vault.store.get(1).at + WAITING_SECONDS + 60)
+    later = ReviewStore(vault.engine.state, clock=lambda: vault.store.get(1).at + WAITING_SECONDS + 60)
     try:
         assert later.get(1).status == "expired"
         assert later.waiting() == ()
@@ -200,18 +201,54 @@ def test_a_proposal_of_a_killed_decider_waits_again(reviewed: Make) -> None:
     number = vault.ask(Append(note="A", content="x"))
     assert vault.store.claim(number)
     assert not vault.store.claim(number)
-    with closing(sqlite3.connect(vault.engine.cache / "review.sqlite", isolation_level=None)) as db:
+    with closing(sqlite3.connect(vault.engine.state / "review.sqlite", isolation_level=None)) as db:
         db.execute("UPDATE proposals SET decider = 2147483646")
     assert vault.decider.accept(number, by="page").outcome == "accepted"
 
 
-def test_a_damaged_store_is_put_aside(reviewed: Make) -> None:
+@pytest.mark.parametrize("policy", ["destructive", None])
+@pytest.mark.parametrize("readable", [True, False])
+def test_damaged_proposals_are_told_and_keep_or_tighten_the_policy(
+    reviewed: Make, policy: Review | None, readable: bool
+) -> None:
+    vault = reviewed(FILES)
+    asked = [vault.ask(Append(note="A", content=text)) for text in ("x", "y")]
+    vault.store.set_policy(policy)
+    vault.store.close()
+    file = vault.engine.state / "review.sqlite"
+    if readable:
+        with closing(sqlite3.connect(file, isolation_level=None)) as db:
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            (page,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'proposals'").fetchone()
+        data = bytearray(file.read_bytes())
+        data[(page - 1) * 4096 : page * 4096] = bytes(4096)
+        file.write_bytes(data)
+        with pytest.raises(EngineFailure, match="could not be used"):
+            vault.store.get(asked[0])
+    else:
+        file.write_bytes(b"not a database" * 100)
+    for tail in ("-wal", "-shm"):
+        Path(f"{file}{tail}").unlink(missing_ok=True)
+    assert vault.store.waiting() == ()
+    assert vault.store.policy == (policy if readable else "all")
+    (notice,) = vault.engine.history.list_notices()
+    assert "kept as review.damaged-1.sqlite" in notice
+    assert ("every change is reviewed" in notice) is not readable
+    with pytest.raises(InvalidArgument, match="no proposal"):
+        vault.store.get(asked[0])
+    vault.store.set_policy("all")
+    assert vault.ask(Append(note="A", content="x")) > asked[-1], "no number is given twice"
+    assert vault.engine.read_bytes(VaultPath("A.md")) == FILES["A.md"].encode()
+
+
+def test_a_newer_versions_proposals_are_not_used_and_not_put_aside(reviewed: Make) -> None:
     vault = reviewed(FILES)
     vault.ask(Append(note="A", content="x"))
     vault.store.close()
-    (vault.engine.cache / "review.sqlite").write_bytes(b"not a database" * 100)
-    for tail in ("-wal", "-shm"):
-        (vault.engine.cache / f"review.sqlite{tail}").unlink(missing_ok=True)
-    assert vault.store.waiting() == ()
-    assert vault.ask(Append(note="A", content="x")) == 1
+    file = vault.engine.state / "review.sqlite"
+    with closing(sqlite3.connect(file, isolation_level=None)) as db:
+        db.execute("PRAGMA user_version = 1")
+    with pytest.raises(EngineFailure, match="A newer version"):
+        vault.apply(Append(note="A", content="y"))
     assert vault.engine.read_bytes(VaultPath("A.md")) == FILES["A.md"].encode()
+    assert list(vault.engine.state.glob("*damaged*")) == []

@@ -20,7 +20,7 @@ from support.vault import VaultProcess, make_small_vault
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.store.schema import INDEX_FILE
 from vaultbridge.tools.standard import STANDARD_TOOLS
-from vaultbridge.vault.cache_folder import vault_cache
+from vaultbridge.vault.folders import make_bases, vault_cache
 
 NOTES = 3000
 
@@ -51,7 +51,7 @@ sync.Synchronizer(Root(vault), Index.open(cache)).sync_all(report)
 
 def find_cache(base: Path, vault: Path) -> Path:
     """Where a process that `VaultProcess` starts keeps what it knows of this vault."""
-    return vault_cache(vault, base / "cache")
+    return vault_cache(vault, make_bases(base / "cache"))
 
 
 @asynccontextmanager

@@ -13,11 +13,11 @@ from support.editor import Client as Socket
 from vaultbridge.protocols.editor.endpoint_file import Endpoint, find_running
 from vaultbridge.protocols.editor.socket import EDITOR_PROTOCOL
 from vaultbridge.server.wiring import open_engine
-from vaultbridge.vault.cache_folder import vault_cache
+from vaultbridge.vault.folders import make_bases, vault_cache
 
 
 def find_endpoint(vault: Path) -> Endpoint:
-    known = find_running(vault_cache(vault, vault.parent / "cache"))
+    known = find_running(vault_cache(vault, make_bases(vault.parent / "cache")))
     assert known is not None
     return known
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from support.files import write_vault
 from vaultbridge.errors import TimedOut
 from vaultbridge.system import list_mounts_beneath, read_birth_time
-from vaultbridge.vault.cache_folder import vault_cache
+from vaultbridge.vault.folders import Bases, vault_state
 from vaultbridge.vault.identity.adopt import adopt_moved, find_moved
 from vaultbridge.vault.identity.recognize import VaultIdentity
 from vaultbridge.vault.identity.record import (
@@ -176,8 +176,12 @@ def test_mount_points_in_a_folder_are_listed(tmp_path: Path) -> None:
 # Vaults that were moved.
 
 
+def bases_at(state: Path) -> Bases:
+    return Bases(state.parent / "cache", state)
+
+
 def know(vault: Path, base: Path) -> Path:
-    folder = vault_cache(vault, base)
+    folder = vault_state(vault, bases_at(base))
     remember(vault, folder)
     return folder
 
@@ -186,7 +190,7 @@ def test_the_folder_of_a_renamed_vault_is_renamed_once(notes: Path, state: Path)
     old = know(notes, state)
     (old / "journal.sqlite").write_bytes(b"history")
     renamed = notes.rename(notes.with_name("Renamed"))
-    new = vault_cache(renamed, state)
+    new = vault_state(renamed, bases_at(state))
     assert new != old and not old.exists()
     assert (new / "journal.sqlite").read_bytes() == b"history"
     assert adopt_moved(renamed, new) is None
@@ -196,10 +200,10 @@ def test_a_copy_a_link_and_a_bound_folder_do_not_take_the_history_away(notes: Pa
     old = know(notes, state)
     copy = notes.with_name("Copy")
     shutil.copytree(notes, copy)
-    assert vault_cache(copy, state) != old
+    assert vault_state(copy, bases_at(state)) != old
     link = notes.with_name("Link")
     link.symlink_to(notes)
-    assert vault_cache(link, state) == old
+    assert vault_state(link, bases_at(state)) == old
     bound = notes.with_name("Bound")
     bound.mkdir()
     command = ["mount", "--bind", str(notes), str(bound)]
@@ -245,6 +249,6 @@ def test_a_vault_is_not_taken_over_while_its_writer_works(notes: Path, state: Pa
         FileLock(old / WRITER_LOCK).hold(1, what="x"),
         pytest.raises(TimedOut, match="moved while it is being"),
     ):
-        vault_cache(renamed, state)
+        vault_state(renamed, bases_at(state))
     assert old.exists()
-    assert (vault_cache(renamed, state) / RECORD_FILE).exists()
+    assert (vault_state(renamed, bases_at(state)) / RECORD_FILE).exists()

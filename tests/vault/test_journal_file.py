@@ -11,23 +11,28 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.errors import EngineFailure
-from vaultbridge.vault.write.journal_database import JournalFile, open_journal, transaction
+from vaultbridge.vault.write.journal_database import JournalFile
+from vaultbridge.vault.write.journal_schema import transaction
+
+
+def read_pragma(file: JournalFile, name: str) -> object:
+    return file.ask(lambda db: db.execute(f"PRAGMA {name}").fetchone()[0])
 
 
 def test_a_new_journal_is_private_durable_and_opens_again(tmp_path: Path) -> None:
-    file = tmp_path / "journal.sqlite"
+    place = tmp_path / "journal.sqlite"
     for _ in range(2):
-        db = open_journal(file)
-        assert db.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
-        assert db.execute("PRAGMA synchronous").fetchone()[0] == 2
-        db.close()
-    assert file.stat().st_mode & 0o777 == 0o600
+        file = JournalFile(place)
+        assert read_pragma(file, "journal_mode") == "wal"
+        assert read_pragma(file, "synchronous") == 2
+        file.close()
+    assert place.stat().st_mode & 0o777 == 0o600
 
 
 def test_two_may_open_at_once(tmp_path: Path) -> None:
-    first, second = open_journal(tmp_path / "j.sqlite"), open_journal(tmp_path / "j.sqlite")
-    assert first.execute("SELECT count(*) FROM transactions").fetchone() == (0,)
-    assert second.execute("SELECT count(*) FROM transactions").fetchone() == (0,)
+    first, second = JournalFile(tmp_path / "j.sqlite"), JournalFile(tmp_path / "j.sqlite")
+    assert list_labels(first) == []
+    assert list_labels(second) == []
     first.close()
     second.close()
 
@@ -43,29 +48,28 @@ def write_foreign(file: Path) -> None:
     [lambda file: file.write_bytes(b"this is no database at all" * 100), write_foreign],
     ids=["damaged", "foreign"],
 )
-def test_a_file_that_is_no_journal_is_put_aside_with_a_warning(
+def test_a_file_that_is_no_journal_is_kept_and_told(
     tmp_path: Path, spoil: object, caplog: pytest.LogCaptureFixture
 ) -> None:
-    file = tmp_path / "journal.sqlite"
-    spoil(file)  # type: ignore[operator]
-    held = file.read_bytes()
-    with caplog.at_level(logging.WARNING):
-        db = open_journal(file)
-    assert db.execute("SELECT count(*) FROM transactions").fetchone() == (0,)
-    db.close()
-    assert "put aside" in caplog.text
-    aside = tmp_path / "journal.damaged-1.sqlite"
-    assert aside.read_bytes() == held, "not a byte of it is touched"
-    file.unlink()
-    spoil(file)  # type: ignore[operator]
-    open_journal(file).close()
-    assert (tmp_path / "journal.damaged-2.sqlite").exists()
+    place = tmp_path / "journal.sqlite"
+    for number in (1, 2):
+        spoil(place)  # type: ignore[operator]
+        held = place.read_bytes()
+        file = JournalFile(place)
+        with caplog.at_level(logging.WARNING):
+            assert list_labels(file) == []
+        aside = tmp_path / f"journal.damaged-{number}.sqlite"
+        assert f"kept as {aside.name}" in caplog.text and str(tmp_path) not in caplog.text
+        assert aside.read_bytes() == held, "not a byte of it is touched"
+        assert [loss.kept for loss in file.notes.list_losses()][-1] == aside.name
+        file.close()
+        place.unlink()
 
 
 def test_the_error_for_an_unusable_journal_names_no_machine_path(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(EngineFailure) as caught:
-        open_journal(tmp_path / "file" / "journal.sqlite")
+        list_labels(JournalFile(tmp_path / "file" / "journal.sqlite"))
     assert str(tmp_path) not in str(caught.value)
 
 
@@ -74,7 +78,7 @@ def test_a_folder_in_the_journals_place_is_an_error_until_it_is_moved_away(tmp_p
     place.mkdir()
     file = JournalFile(place)
     for _ in range(2):
-        with pytest.raises(EngineFailure, match=r"journal\.sqlite in the cache folder is a folder") as caught:
+        with pytest.raises(EngineFailure, match=r"journal\.sqlite in the state folder is a folder") as caught:
             list_labels(file)
         assert "Move that folder away" in caught.value.hint
     with pytest.raises(EngineFailure, match="is a folder"):
@@ -123,7 +127,7 @@ def test_only_one_process_puts_a_damaged_journal_aside(
     second = JournalFile(place)
     assert list_labels(second) == []
     note_down(second, "new")
-    assert "put aside as journal.damaged-1.sqlite" in caplog.text
+    assert "kept as journal.damaged-1.sqlite" in caplog.text
     assert list_labels(first) == ["new"]
     assert not (tmp_path / "journal.damaged-2.sqlite").exists()
     first.close()

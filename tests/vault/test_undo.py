@@ -6,7 +6,8 @@ import pytest
 
 from vaultbridge.errors import EditRefused
 from vaultbridge.vault.paths import vault_path
-from vaultbridge.vault.write.journal import JournalEntry, make_image
+from vaultbridge.vault.write.journal import make_image
+from vaultbridge.vault.write.journal_rows import JournalEntry
 from vaultbridge.vault.write.recovery import invert
 from vaultbridge.vault.write.steps import (
     ABSENT,

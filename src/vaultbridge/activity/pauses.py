@@ -1,6 +1,6 @@
 """Which assistants a person has paused, for all processes that serve a vault.
 
-The list is a small file in the vault's cache folder. `vaultbridge serve`, every `vaultbridge stdio` and the
+The list is a small file in the vault's state folder. `vaultbridge serve`, every `vaultbridge stdio` and the
 command line share it, so a pause takes effect at once wherever the assistant is connected, when it
 reconnects, and when the server restarts: it ends only when a person ends it. A process looks at the file's
 stat before every call: two microseconds, and no call slips through after the page has said that its assistant
@@ -39,8 +39,8 @@ NOBODY: Final = PauseList()
 class VaultPauses:
     """The list of one vault. If the file cannot be read, the list stays as it was."""
 
-    def __init__(self, cache: Path) -> None:
-        self._file = cache / FILE_NAME
+    def __init__(self, state: Path) -> None:
+        self._file = state / FILE_NAME
         self._file_text = str(self._file)
         self._stat: FileStat | None = None
         self._list = NOBODY
@@ -81,8 +81,8 @@ class VaultPauses:
 class Pauses:
     """The lists of all vaults that a process serves. An assistant paused in one of them is paused."""
 
-    def __init__(self, caches: Iterable[Path]) -> None:
-        self._vaults = tuple(VaultPauses(cache) for cache in caches)
+    def __init__(self, states: Iterable[Path]) -> None:
+        self._vaults = tuple(VaultPauses(state) for state in states)
 
     @property
     def everyone(self) -> bool:

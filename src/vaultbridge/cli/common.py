@@ -264,24 +264,33 @@ def show_outcome(outcome: Outcome, args: argparse.Namespace) -> None:
 
 def find_cache(vault: str) -> Path:
     """Find the cache folder of the vault that the user named. Raises VaultNotFound."""
-    from vaultbridge.vault.cache_folder import cache_base, vault_cache
+    from vaultbridge.vault.folders import find_bases, vault_cache
     from vaultbridge.vault.obsidian import find_vault
     from vaultbridge.vault.paths import Root
 
-    return vault_cache(Root(find_vault(vault)).folder, cache_base(os.environ))
+    return vault_cache(Root(find_vault(vault)).folder, find_bases(os.environ))
+
+
+def find_state(vault: str) -> Path:
+    """Find the state folder of the vault that the user named. Raises VaultNotFound."""
+    from vaultbridge.vault.folders import find_bases, vault_state
+    from vaultbridge.vault.obsidian import find_vault
+    from vaultbridge.vault.paths import Root
+
+    return vault_state(Root(find_vault(vault)).folder, find_bases(os.environ))
 
 
 def find_root(vault: str) -> Root:
     """Find the folder of the vault that the user named, without an engine. What is there may be another
     folder, as while a disk is not mounted: `check` says so. Raises VaultNotFound."""
-    from vaultbridge.vault.cache_folder import CacheUnusable
+    from vaultbridge.vault.folders import CacheUnusable
     from vaultbridge.vault.obsidian import find_vault
     from vaultbridge.vault.paths import Root
 
     root = Root(find_vault(vault))
-    # Without a cache folder, nothing is known about the vault.
+    # Without a state folder, nothing is known about the vault.
     with suppress(CacheUnusable):
-        root.identity.keep(find_cache(vault))
+        root.identity.keep(find_state(vault))
     return root
 
 

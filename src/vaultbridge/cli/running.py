@@ -23,6 +23,7 @@ from vaultbridge.cli.common import (
     emit,
     find_cache,
     find_default_vault,
+    find_state,
     open_browser,
     open_vault,
     run,
@@ -47,9 +48,9 @@ def _show_status(args: argparse.Namespace) -> int:
     import asyncio
 
     from vaultbridge.protocols.editor.client import list_statuses
-    from vaultbridge.vault.cache_folder import cache_base
+    from vaultbridge.vault.folders import find_bases
 
-    bridges = asyncio.run(list_statuses(cache_base(os.environ)))
+    bridges = asyncio.run(list_statuses(find_bases(os.environ).cache))
     for bridge in bridges:
         if args.json:
             emit(bridge)
@@ -65,6 +66,8 @@ def _show_bridge(bridge: dict[str, Any]) -> None:
     say(f"{vault}  port {bridge['port']}  pid {bridge['pid']}  version {bridge['version']}")
     if bridge.get("problem"):
         say(f"  {escape_controls(bridge['problem'])}")
+    for notice in bridge.get("notices", ()):
+        say(f"  {escape_controls(notice)}")
     say(f"  open: {bridge['focus'] or 'nothing'}; {bridge['diffs']} diff(s) waiting")
     for editor in bridge["editors"]:
         say(f"  editor {editor['name']} ({editor['app']})")
@@ -221,9 +224,9 @@ def _ask_bridges(action: str, name: str) -> dict[str, Any] | None:
     import asyncio
 
     from vaultbridge.protocols.editor.client import control_assistants
-    from vaultbridge.vault.cache_folder import cache_base
+    from vaultbridge.vault.folders import find_bases
 
-    answers, refusal = asyncio.run(control_assistants(cache_base(os.environ), action, name))
+    answers, refusal = asyncio.run(control_assistants(find_bases(os.environ).cache, action, name))
     if not answers:
         if refusal is not None:
             raise refusal
@@ -241,7 +244,7 @@ def _ask_bridges(action: str, name: str) -> dict[str, Any] | None:
 def _change_stored(action: str, name: str, vault: str | None) -> dict[str, Any]:
     from vaultbridge.activity.pauses import Pauses
 
-    pauses = Pauses([find_cache(vault or find_default_vault())])
+    pauses = Pauses([find_state(vault or find_default_vault())])
     if not name:
         pauses.pause_everyone() if action == "pause" else pauses.resume_everyone()
         return {"assistants": [], "pausedAll": pauses.everyone}

@@ -100,6 +100,10 @@ class VaultView(Protocol):
         """Why the vault cannot be used or changed now, in a sentence; "" if it can. Looks at the disk."""
         ...
 
+    def list_notices(self) -> list[str]:
+        """What was lost of the vault's journal, until its owner has confirmed it."""
+        ...
+
     def visible(self, path: VaultPath) -> bool:
         """Whether assistants may know that this note exists. Called often: must not read a file."""
         ...

@@ -157,6 +157,9 @@ class EngineView:
     def find_problem(self) -> str:
         return self._engine.transactor.find_problem()
 
+    def list_notices(self) -> list[str]:
+        return self._engine.history.list_notices()
+
     def visible(self, path: VaultPath) -> bool:
         return self._engine.scope.visible(path)
 

@@ -51,8 +51,8 @@ from vaultbridge.limits import NOTE_READ_BYTES
 from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.text import decode
 from vaultbridge.vault.absolute import is_absolute, make_vault_relative
-from vaultbridge.vault.cache_folder import CacheFolder
 from vaultbridge.vault.dates import expand_template
+from vaultbridge.vault.folders import Bases, VaultFolders, make_bases
 from vaultbridge.vault.paths import Root, VaultPath, vault_folder
 from vaultbridge.vault.read import content_hash, is_empty_file, read_place, read_start, retry_while_busy
 from vaultbridge.vault.read_cache import ReadCache
@@ -93,14 +93,17 @@ class _DraftOutdated(Exception):
 
 
 class Engine:
-    """Open with `Engine(...)`, close with `close()` or `with`. `actor` is the author that the journal records
-    for changes. With `accept` the folder as it is now is taken for the vault, even if it was another one."""
+    """Open with `Engine(...)`, close with `close()` or `with`. `cache` and `state` are the folders of all
+    vaults (see `Bases`); without `state` that is below the cache. `actor` is the author that the journal
+    records for changes. With `accept` the folder as it is now is taken for the vault, even if it was another
+    one."""
 
     def __init__(
         self,
         folder: Path | str,
         *,
         cache: Path,
+        state: Path | None = None,
         trash: Trash,
         scope: Scope = OPEN_SCOPE,
         actor: str = "cli",
@@ -116,8 +119,9 @@ class Engine:
         self._gate: ChangeGate | None = None
         self._ungated = self
         self._for_reading: Engine | None = None
-        self._cache = CacheFolder(self.root.folder, cache)
-        self.cache = self._cache.folder
+        self._folders = VaultFolders(self.root.folder, Bases(cache, state) if state else make_bases(cache))
+        self.cache = self._folders.cache
+        self.state = self._folders.state
         self._clock = clock
         self._settings = SettingsReader(self.root)
         self._settings_lock = threading.Lock()
@@ -125,11 +129,11 @@ class Engine:
         self._changing = threading.RLock()
         self.transactor = Transactor(
             self.root,
-            self.cache,
+            self.state,
             trash=trash,
             clock=clock,
             checkpoint=checkpoint,
-            refusal=self._cache.make_refusal if self._cache.problem else None,
+            refusal=None if self._folders.can_change else self._folders.make_refusal,
             approve=lambda path, real: self._files.check_leads(path, real),
         )
         try:
@@ -152,7 +156,7 @@ class Engine:
             )
         except BaseException:
             self.transactor.close()
-            self._cache.close()
+            self._folders.close()
             raise
         self._model = OwnModel(
             embeddings,
@@ -176,13 +180,13 @@ class Engine:
         self._model.close()
         self.index_sync.close()
         self.transactor.close()
-        self._cache.close()
+        self._folders.close()
 
     def _remember_vault(self, *, accept: bool) -> None:
         """Raises `VaultNotFound` if the folder is not the vault that it was, as while a disk is not mounted:
         then nothing is recovered, indexed or written."""
-        if not self._cache.problem:
-            self.root.identity.keep(self.cache, accept=accept)
+        if self._folders.can_change:
+            self.root.identity.keep(self.state, accept=accept)
         try:
             self.root.check()
         except VaultNotFound as absent:
@@ -203,9 +207,9 @@ class Engine:
         return self.root.name
 
     @property
-    def cache_problem(self) -> str:
-        """Why there is no permanent cache folder; "" if there is one."""
-        return self._cache.problem
+    def folder_problem(self) -> str:
+        """Why the cache folder or the state folder is not permanent; "" if both are."""
+        return self._folders.problem
 
     @property
     def settings(self) -> VaultSettings:

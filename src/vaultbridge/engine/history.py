@@ -33,11 +33,11 @@ from vaultbridge.vault.write.journal import (
     HISTORY_LIMIT,
     Departure,
     Journal,
-    JournalEntry,
     Versions,
     affects,
     trace_name_back,
 )
+from vaultbridge.vault.write.journal_rows import JournalEntry
 from vaultbridge.vault.write.steps import (
     Act,
     ContentImage,
@@ -54,7 +54,8 @@ from vaultbridge.vault.write.transaction import OUTSIDE_ACTOR
 
 
 class HistoryEntry(Struct, frozen=True):
-    """One change. `paths` are the visible ones that it concerned; `undone_by` and `undo_of` are ids."""
+    """One change. `paths` are the visible ones that it concerned; `undone_by` and `undo_of` are ids.
+    Content of an `incomplete` one was lost, so it cannot be undone."""
 
     id: int
     at: float
@@ -64,6 +65,7 @@ class HistoryEntry(Struct, frozen=True):
     undo_of: int | None
     paths: tuple[VaultPath, ...]
     author: str = ""
+    incomplete: bool = False
 
 
 class FileVersions(Struct, frozen=True):
@@ -136,6 +138,11 @@ class History:
                 return found[:limit]
             before = entries[-1].id
 
+    def list_notices(self) -> list[str]:
+        """What whoever lists the changes must know: that a part of the journal was lost, until its owner has
+        confirmed it."""
+        return self._journal.list_notices()
+
     def _filter_by_file(self, entries: Iterable[JournalEntry], path: VaultPath) -> Iterator[JournalEntry]:
         """Keeps the changes whose visible part affects this file: a change may be visible because of another
         file. The newest first, as the journal returns them."""
@@ -161,7 +168,7 @@ class History:
         for change in self.changes(limit=HISTORY_LIMIT):
             if change.actor == OUTSIDE_ACTOR or author not in (None, change.author):
                 continue
-            if change.undone_by is None and change.undo_of is None:
+            if change.undone_by is None and change.undo_of is None and not change.incomplete:
                 return change.id
         if author is None:
             raise EditRefused("There is no change to undo.")
@@ -256,6 +263,7 @@ class History:
             *(entry.id, entry.at, entry.actor, entry.label, entry.undone_by, entry.undo_of),
             paths=self._visible_part(entry).paths,
             author=entry.author,
+            incomplete=entry.incomplete,
         )
 
     def _visible_part(self, entry: JournalEntry) -> JournalEntry:

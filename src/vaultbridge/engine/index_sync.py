@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from vaultbridge.engine.follower import Follower, OthersChanges
 from vaultbridge.engine.index_leader import IndexLeader
 from vaultbridge.errors import EngineFailure, TimedOut, VaultbridgeError
-from vaultbridge.vault.locking import WRITER_LOCK, FileLock
+from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.write.journal import Journal
 from vaultbridge.vault.write.replace import remove_leftover
@@ -92,6 +92,7 @@ class IndexSync:
     ) -> None:
         self._root = root
         self._folder = folder
+        self._writer_lock = journal.writer_lock
         self._clock = clock
         self._checkpoint = checkpoint
         self._make_watcher = watch
@@ -436,7 +437,7 @@ class IndexSync:
 
     def _remove_leftovers(self, leftovers: Iterable[str]) -> None:
         """Only while no writer is active: if a clock is wrong, the file of a running writer looks old."""
-        writer = FileLock(self._folder / WRITER_LOCK)
+        writer = FileLock(self._writer_lock)
         if not writer.try_acquire():
             return
         try:

@@ -1,4 +1,4 @@
-"""The proposals of a vault, in a database in its cache folder that all processes of the machine share.
+"""The proposals of a vault, in a database in its state folder that all processes of the machine share.
 
 An assistant's process puts a proposal there and waits; the process where a person decides takes it, writes
 the change and records the outcome. So neither has to know the other, and no proposal is lost if one of them
@@ -22,10 +22,12 @@ import msgspec
 from vaultbridge.engine.outcome import Outcome
 from vaultbridge.errors import EngineFailure, InvalidArgument
 from vaultbridge.limits import MIB
+from vaultbridge.review.database import is_damage, open_store
 from vaultbridge.review.model import Decided, Proposal, ProposalBody, ProposalStatus, ProposedFile
 from vaultbridge.review.policy import REVIEWS, Reason, Review
 from vaultbridge.system import is_process_alive
 from vaultbridge.vault.wal_index import WalIndex
+from vaultbridge.vault.write.store_notes import StoreNotes
 
 if TYPE_CHECKING:
     import sqlite3
@@ -49,22 +51,6 @@ WAITING_SECONDS: Final = 7 * 86_400.0
 POLL_SECONDS: Final = 0.1
 """How often a waiting call checks whether another process has decided; a check takes a few microseconds."""
 
-BUSY_SECONDS: Final = 10.0
-"""How long a reader or writer waits for a transaction of another process: those are short."""
-
-_APPLICATION_ID: Final = 0x76625231
-_SCHEMA: Final = """
-CREATE TABLE proposals (
-  number INTEGER PRIMARY KEY AUTOINCREMENT, status TEXT NOT NULL, at REAL NOT NULL, expires REAL NOT NULL,
-  actor TEXT NOT NULL, token TEXT NOT NULL, pid INTEGER NOT NULL, tool TEXT NOT NULL, label TEXT NOT NULL,
-  why TEXT NOT NULL, rows BLOB NOT NULL, more INTEGER NOT NULL, body BLOB, decided BLOB, outcome BLOB,
-  decider INTEGER NOT NULL DEFAULT 0
-);
-CREATE INDEX waiting ON proposals (number) WHERE status IN ('waiting', 'deciding');
-CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE present (pid INTEGER PRIMARY KEY, editors INTEGER NOT NULL)
-"""
-
 _COLUMNS: Final = (
     "number, status, at, expires, actor, token, pid, tool, label, why, rows, more, body, decided"
 )
@@ -78,7 +64,7 @@ _outcome = msgspec.json.Decoder(Outcome)
 
 
 class ReviewStore:
-    """Can be used in any thread. `folder` is the vault's cache folder."""
+    """Can be used in any thread. `folder` is the vault's state folder."""
 
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
         self._file = folder / FILE_NAME
@@ -86,6 +72,9 @@ class ReviewStore:
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
         self._wal_index = WalIndex(self._file)
+        self._notes = StoreNotes(self._file)
+        self._suspected = ""
+        """Why a question found the file damaged; the next one puts it aside."""
         self._inode = 0
         self._changed = threading.Condition()
         self._listeners: list[Callable[[], None]] = []
@@ -104,8 +93,9 @@ class ReviewStore:
 
     @property
     def exists(self) -> bool:
-        """Whether anything was ever stored: most vaults are never reviewed and have no file."""
-        return self._file.exists()
+        """Whether anything was ever stored: most vaults are never reviewed and have no file. One that is gone
+        existed, and opening it says so."""
+        return self._file.exists() or bool(self._notes.read_last())
 
     # Proposals.
 
@@ -147,6 +137,7 @@ class ReviewStore:
             number = cursor.lastrowid
             assert number is not None
             self._prune(db)
+        self._notes.remember_last(number)
         return self.get(number)
 
     def add_diff(self, *, actor: str, pid: int, label: str, row: ProposedFile) -> int:
@@ -162,6 +153,7 @@ class ReviewStore:
             self._prune(db)
         number = cursor.lastrowid
         assert number is not None
+        self._notes.remember_last(number)
         return number
 
     def get(self, number: int, *, diff: bool = False) -> Proposal:
@@ -357,8 +349,13 @@ class ReviewStore:
         with self._lock:
             try:
                 return self._connection().execute(sql, values).fetchall()
-            except sqlite3.Error as error:
-                raise _failure(error) from error
+            except (sqlite3.Error, UnicodeDecodeError) as error:
+                raise self._fail(error) from error
+
+    def _fail(self, error: Exception) -> EngineFailure:
+        if is_damage(error):
+            self._suspected = str(error)
+        return _failure(error)
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
@@ -372,8 +369,8 @@ class ReviewStore:
                     db.execute("BEGIN IMMEDIATE")
                     yield db
                 changed = db.total_changes != before
-        except sqlite3.Error as error:
-            raise _failure(error) from error
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            raise self._fail(error) from error
         if changed:
             with self._changed:
                 self._changed.notify_all()
@@ -381,64 +378,30 @@ class ReviewStore:
                 listener()
 
     def _connection(self) -> sqlite3.Connection:
-        """The connection to the file that has the name now: a cache folder may be deleted at any time."""
+        """The connection to the file that has the name now: a person may delete the folder at any time."""
         self._wal_index.repair()
         if self._db is not None:
-            try:
-                if self._file.stat().st_ino == self._inode:
+            if self._is_current():
+                if not self._suspected:
                     return self._db
-            except OSError:
-                pass
+            else:
+                # Another process has put it aside already.
+                self._suspected = ""
             self._disconnect()
-        self._db = _open(self._file)
+        damage, self._suspected = self._suspected, ""
+        try:
+            self._db = open_store(self._file, self._notes, damage=damage)
+        except OSError as error:
+            raise _failure(error) from error
         self._wal_index.record()
         self._inode = self._file.stat().st_ino
         return self._db
 
-
-def _open(file: Path) -> sqlite3.Connection:
-    """Open the database, or create it if it is missing. A damaged one is put aside: the proposals that waited
-    in it are lost, but no note is."""
-    import sqlite3
-
-    try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    def _is_current(self) -> bool:
         try:
-            return _connect(file)
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise
-            aside = file.with_name(f"{file.stem}.damaged{file.suffix}")
-            log.warning("the proposals cannot be used (%s) and were put aside as %s", error, aside.name)
-            file.replace(aside)
-            for tail in ("-wal", "-shm"):
-                file.with_name(file.name + tail).unlink(missing_ok=True)
-            return _connect(file)
-    except (OSError, sqlite3.Error) as error:
-        raise _failure(error) from error
-
-
-def _connect(file: Path) -> sqlite3.Connection:
-    import sqlite3
-
-    db = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    try:
-        db.execute("PRAGMA journal_mode = WAL")
-        # NORMAL: a power cut may lose the last proposal, which the assistant can make again; no note changes.
-        db.execute("PRAGMA synchronous = NORMAL")
-        with db:
-            db.execute("BEGIN IMMEDIATE")
-            if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                for statement in _SCHEMA.split(";"):
-                    db.execute(statement)
-                db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-        if db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION_ID:
-            raise sqlite3.DatabaseError("it is not a store of proposals of this version")
-        file.chmod(0o600)
-    except BaseException:
-        db.close()
-        raise
-    return db
+            return self._file.stat().st_ino == self._inode
+        except OSError:
+            return False
 
 
 _open_stores: dict[Path, ReviewStore] = {}
@@ -446,7 +409,7 @@ _opening = threading.Lock()
 
 
 def store_of(folder: Path) -> ReviewStore:
-    """The store of the vault with this cache folder: one object per process, so that a decision in this
+    """The store of the vault with this state folder: one object per process, so that a decision in this
     process wakes the calls that wait in it."""
     with _opening:
         return _open_stores.setdefault(folder, ReviewStore(folder))

@@ -134,7 +134,7 @@ class SettingsRoutes:
                 "review": described.review,
                 "counts": engine.queries.counts(),
                 "index": {"complete": status.complete, "done": status.done, "total": status.total},
-                "advice": engine.cache_problem,
+                "advice": engine.folder_problem,
             }
 
         try:

@@ -200,7 +200,7 @@ async def run_server(
         presence = _claim_presence(config, engines[0].cache, folders, tls, environ)
         stack.callback(presence.socket.close)
         guard = _make_guard(config)
-        pauses = Pauses([engine.cache for engine in engines])
+        pauses = Pauses([engine.state for engine in engines])
         activity = Activity(gate=pauses, counters=Counters())
         ide = _make_ide(config, servers, engines, presence.token, guard, activity)
         for folder, hub in ide.hubs:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from vaultbridge.engine import Engine
 from vaultbridge.engine.engine import OPEN_SCOPE
-from vaultbridge.vault.cache_folder import cache_base
+from vaultbridge.vault.folders import find_bases
 from vaultbridge.vault.obsidian import find_vault
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.write.trash import Trash
@@ -33,9 +33,11 @@ def open_engine(
     model, if there is one. With `accept` the folder is taken for the vault as it is now. Raises
     VaultNotFound."""
     folder = vault if isinstance(vault, Path) else find_vault(vault, environ=environ)
+    bases = find_bases(environ)
     return Engine(
         folder,
-        cache=cache_base(environ),
+        cache=bases.cache,
+        state=bases.state,
         trash=Trash(environ),
         scope=scope,
         actor=actor,

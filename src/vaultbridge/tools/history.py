@@ -76,7 +76,7 @@ def _describe_proposal(context: VaultContext, wanted: str) -> Answer:
     from vaultbridge.review.gate import parse_id
     from vaultbridge.review.store import store_of
 
-    store = store_of(context.engine.cache)
+    store = store_of(context.engine.state)
     proposal = store.get(parse_id(wanted))
     if not Decider(context.engine, store).may_show(proposal):
         raise InvalidArgument(f"There is no proposal {proposal.id}.", argument="id")
@@ -110,10 +110,11 @@ def _list(context: VaultContext, arguments: HistoryArguments) -> str:
     wanted = HISTORY_LIMIT if arguments.before else min(arguments.limit + 1, HISTORY_LIMIT)
     entries = context.engine.history.changes(arguments.name, limit=wanted)
     found = [change for change in entries if not arguments.before or change.id < arguments.before]
+    notices = context.engine.history.list_notices()
     if not found:
-        return "(no changes)"
+        return "\n".join([*notices, "(no changes)"])
     rows: list[str] = []
-    room = arguments.max_chars - ENDING_CHARS
+    room = arguments.max_chars - ENDING_CHARS - sum(len(notice) + 1 for notice in notices)
     for change in found[: arguments.limit]:
         row = replace_surrogates(_row(change))
         if rows and len(row) > room:
@@ -121,7 +122,7 @@ def _list(context: VaultContext, arguments: HistoryArguments) -> str:
         rows.append(row)
         room -= len(row) + 1
     more = f"(older ones: before={found[len(rows) - 1].id})" if len(found) > len(rows) else "(that is all)"
-    return "\n".join([*rows, more])
+    return "\n".join([*notices, *rows, more])
 
 
 def _row(change: HistoryEntry) -> str:
@@ -129,6 +130,7 @@ def _row(change: HistoryEntry) -> str:
     more = f" and {len(paths) - PATHS_SHOWN} more" if len(paths) > PATHS_SHOWN else ""
     mark = f" (undid {change.undo_of})" if change.undo_of is not None else ""
     mark = f" (undone by {change.undone_by})" if change.undone_by is not None else mark
+    mark += " (content lost: cannot be undone)" if change.incomplete else ""
     when = f"{datetime.fromtimestamp(change.at):%Y-%m-%d %H:%M:%S}"
     files = f"{', '.join(paths[:PATHS_SHOWN])}{more}"
     return f"{change.id}  {when}  {change.actor}: {change.label}  {files}{mark}"

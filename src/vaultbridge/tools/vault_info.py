@@ -111,8 +111,8 @@ def _summarize(context: VaultContext) -> list[str]:
     ]
     if engine.scope.read_only or context.tool_context.read_only:
         lines.append("Open read-only")
-    if engine.cache_problem:
-        lines.append(f"{engine.cache_problem} The index is temporary, and nothing can be changed")
+    if engine.folder_problem:
+        lines.append(engine.folder_problem)
     if engine.index_sync.problem:
         lines.append(f"Changes are not being watched: {engine.index_sync.problem}")
     return [*unfinished, *lines, *_list_left_out(engine)]

@@ -50,6 +50,8 @@ export interface ActivityPage {
   entries: Entry[];
   next: string | null;
   newest: string | null;
+  /** What was lost of a journal, until its owner has confirmed it. */
+  notices: string[];
   remembers: number;
 }
 

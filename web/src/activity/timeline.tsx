@@ -90,6 +90,7 @@ export function Timeline({ route, disabled }: { route: Route; disabled: boolean 
     <div class="timeline">
       <FilterForm filter={filter} onChange={changeFilter} />
       {loaded.state === 'failed' && <Failure error={loaded.error} retry={reload} />}
+      {loaded.value?.notices.map((notice) => <p key={notice} class="banner warn" role="status"><Icon name="warning" />{notice} <code>vaultbridge doctor --fix</code> confirms it.</p>)}
       {loaded.state === 'loading' && !loaded.value && <Loading />}
       {loaded.value && loaded.state !== 'failed' && !entries.length && (isFiltered
         ? <EmptyState icon="activity" title="Nothing matches this filter"><p><button type="button" class="link" onClick={() => changeFilter({ assistant: '', kind: '', note: '', time: '' })}>Show everything</button></p></EmptyState>
@@ -110,7 +111,7 @@ async function requestEntries(query: Record<string, string | number | null>, sig
   try {
     return await api<ActivityPage>('activity', { query: { ...query, vault: '' }, signal });
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404 && query.note) return { entries: [], next: null, newest: null, remembers: 0 };
+    if (error instanceof ApiError && error.status === 404 && query.note) return { entries: [], next: null, newest: null, notices: [], remembers: 0 };
     throw error;
   }
 }

@@ -104,6 +104,10 @@ def _show_history(args: argparse.Namespace) -> int:
             )
             return OK
         entries = engine.history.changes(args.note, limit=args.limit)
+        notices = engine.history.list_notices()
+    for notice in notices:
+        # On a terminal the list may be in a pager, which hides what is written beside it.
+        sys.stderr.write(f"note: {notice}\n") if args.json else say(f"note: {notice}")
     for entry in entries:
         if args.json:
             emit(
@@ -123,6 +127,7 @@ def _show_history(args: argparse.Namespace) -> int:
             f" and {len(entry.paths) - 3} more" if len(entry.paths) > 3 else ""
         )
         undone = f" (undone by {entry.undone_by})" if entry.undone_by else ""
+        undone += " (content lost: cannot be undone)" if entry.incomplete else ""
         actor, label = escape_controls(entry.actor), escape_controls(entry.label)
         say(f"{entry.id:>5}  {when}  {actor:<12}  {label}: {paths}{undone}")
     if not entries and not args.json:

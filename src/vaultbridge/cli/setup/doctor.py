@@ -237,7 +237,7 @@ def _check_vault(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
 
 
 def _check_index(args: argparse.Namespace) -> Iterator[Finding]:
-    from vaultbridge.cli.common import find_cache, open_vault
+    from vaultbridge.cli.common import find_cache, find_state, open_vault
 
     try:
         cache = find_cache(args.vault)
@@ -246,9 +246,18 @@ def _check_index(args: argparse.Namespace) -> Iterator[Finding]:
         return
     yield Finding("Index", "cache folder", "good", str(cache))
     try:
+        state = find_state(args.vault)
+    except VaultbridgeError as error:
+        yield Finding("Index", "state folder", "bad", error.message, error.hint)
+    else:
+        yield Finding("Index", "state folder", "good", str(state))
+    try:
         with open_vault(args.vault) as engine:
+            notices = engine.history.list_notices()
             status = engine.queries.status
             recovered = len(engine.history.changes(limit=1))
+            if notices and args.fix:
+                engine.transactor.journal.confirm_losses()
             waiting = engine.transactor.find_problem()
     except VaultNotFound as error:
         yield Finding("Index", "index", "bad", error.message, error.hint)
@@ -262,7 +271,7 @@ def _check_index(args: argparse.Namespace) -> Iterator[Finding]:
             "Index",
             "index",
             "good",
-            f"{status.total:,} notes and canvases, {size / 1e6:.1f} MB with the journal",
+            f"{status.total:,} notes and canvases, {size / 1e6:.1f} MB",
         )
     elif args.fix:
         from vaultbridge.cli.common import refresh
@@ -277,6 +286,12 @@ def _check_index(args: argparse.Namespace) -> Iterator[Finding]:
         yield Finding("Index", "journal", "bad", waiting, "Every change is refused until that is done.")
     else:
         yield Finding("Index", "journal", "good", "has changes to undo" if recovered else "empty")
+    for notice in notices:
+        advice = (
+            "Undo and history cannot reach what was lost. To confirm that you know: vaultbridge doctor --fix"
+        )
+        fixed = "will not be said again" if args.fix else ""
+        yield Finding("Index", "history", "warning", notice, advice, fixed)
     yield from _check_model(cache)
 
 

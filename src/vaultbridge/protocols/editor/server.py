@@ -136,6 +136,7 @@ class EditorServer:
             "vault": self.view.name,
             "folder": str(self.view.folder),
             "problem": self.view.find_problem(),
+            "notices": self.view.list_notices(),
             "shareSelection": state.shares_selection,
             "focus": None if focus is None else focus.path,
             "selection": None if focus is None else wire.encode_selection(focus.selection),

@@ -105,18 +105,21 @@ class StdioVaults:
             return
         self._looked = now
         from vaultbridge.server.vault_choice import list_obsidian_vaults
-        from vaultbridge.vault.cache_folder import cache_base, vault_cache
+        from vaultbridge.vault.folders import find_bases, vault_cache, vault_state
         from vaultbridge.vault.obsidian import find_vault
 
+        states: list[Path] = []
         try:
             texts = self._texts or list_obsidian_vaults(self._environ)
             for text in texts:
                 folder = find_vault(text, environ=self._environ).resolve()
-                self.caches[str(folder)] = vault_cache(folder, cache_base(self._environ))
+                bases = find_bases(self._environ)
+                states.append(vault_state(folder, bases))
+                self.caches[str(folder)] = vault_cache(folder, bases)
             self._complete = True
         except (VaultbridgeError, OSError) as error:
             log.debug("A vault is not there yet: %s", error)
-        self._pauses = Pauses(self.caches.values())
+        self._pauses = Pauses(states)
 
     def list_servers(self) -> dict[Endpoint, tuple[str, ...]]:
         """The servers that run now, each with the folders of the vaults it serves. Reads files."""

@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterable
 
 from vaultbridge.errors import EditRefused
 from vaultbridge.links.resolve import name_key
-from vaultbridge.vault.write.journal import HISTORY_LIMIT, Journal, JournalEntry
+from vaultbridge.vault.write.journal import HISTORY_LIMIT, Journal
+from vaultbridge.vault.write.journal_rows import JournalEntry
 from vaultbridge.vault.write.steps import (
     Act,
     FolderMade,

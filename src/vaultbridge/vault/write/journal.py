@@ -1,4 +1,4 @@
-"""Records what was done to the vault, and what is needed to undo it, in a database in the cache folder.
+"""Records what was done to the vault, and what is needed to undo it, in a database in the state folder.
 
 A transaction is recorded with the content before and after, before the first file changes; `state` says how
 it ended. This module never touches a note. Content is stored compressed, and once, however many changes refer
@@ -8,22 +8,36 @@ to it.
 from __future__ import annotations
 
 import logging
-import zlib
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
-from vaultbridge.errors import EngineFailure, InvalidArgument
+from vaultbridge.errors import EngineFailure, InvalidArgument, VaultbridgeError
 from vaultbridge.limits import LARGEST_INTEGER, MIB
 from vaultbridge.links.resolve import name_key
+from vaultbridge.vault.locking import WRITER_LOCK
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.read import content_hash
-from vaultbridge.vault.write.journal_database import JournalFile, transaction
+from vaultbridge.vault.write.journal_database import JOURNAL_FILE, JournalFile
+from vaultbridge.vault.write.journal_rows import (
+    COLUMNS,
+    EntryState,
+    JournalEntry,
+    RowDamaged,
+    list_images,
+    read_row,
+    seal_row,
+)
+from vaultbridge.vault.write.journal_schema import transaction
 from vaultbridge.vault.write.places import place_acts, read_root
+from vaultbridge.vault.write.salvage import pack, unpack
 from vaultbridge.vault.write.steps import (
     Act,
     ContentImage,
@@ -73,40 +87,7 @@ PRUNE_STRIDE: Final = 10
 HISTORY_LIMIT: Final = 1000
 """The most entries that one query of the history returns."""
 
-EntryState = Literal["pending", "applying", "done", "rolled-back"]
-"""`pending`: recorded, no file of the vault has changed yet; `applying`: files are being changed."""
-
 log = logging.getLogger(__name__)
-
-_acts = msgspec.msgpack.Decoder(list[Act])
-_staged = msgspec.msgpack.Decoder(dict[int, int])
-
-
-class JournalEntry(Struct, frozen=True):
-    """One transaction. `kept` are files that someone had changed and that rolling back therefore did not
-    touch. `staged` has, by the position of each writing act, the inode of its staged file. `to_undo` is the
-    position of the last act that a rollback still has to undo, None before a rollback starts. `actor` is a
-    name for people, which a client may choose; `author` identifies the assistant that asked for the change,
-    and is "" for a person's and another program's."""
-
-    id: int
-    state: EntryState
-    at: float
-    actor: str
-    label: str
-    undo_of: int | None
-    undone_by: int | None
-    kept: tuple[str, ...]
-    acts: tuple[Act, ...]
-    staged: dict[int, int]
-    to_undo: int | None
-    author: str = ""
-
-    @property
-    def paths(self) -> tuple[VaultPath, ...]:
-        """Each path that it changed, once, in order."""
-        return tuple(dict.fromkeys(path for act in self.acts for path in affected_paths(act)))
-
 
 Departure: TypeAlias = tuple[int, int, Moved | Trashed | Removed]
 """An act by which a file left its path: the transaction's id, the position of the act in it, and the act."""
@@ -125,22 +106,15 @@ def make_image(data: bytes) -> ContentImage:
     return ContentImage(blake2b(data, digest_size=16).digest(), content_hash(data), len(data))
 
 
-def list_images(act: Act) -> tuple[ContentImage, ...]:
-    if isinstance(act, Written):
-        return (act.after,) if act.before is None else (act.before, act.after)
-    if isinstance(act, Removed):
-        return (act.before,)
-    trashed = act.trashed if isinstance(act, Restored) else act
-    if isinstance(trashed, Trashed) and trashed.image is not None:
-        return (trashed.image,)
-    return ()
-
-
 class Journal:
-    """The journal of one vault. Safe to use from several threads and processes."""
+    """The journal of one vault, in its state folder. Safe to use from several threads and processes. `hold`:
+    see `JournalFile`."""
 
-    def __init__(self, folder: Path) -> None:
-        self._file = JournalFile(folder / "journal.sqlite")
+    def __init__(
+        self, folder: Path, *, hold: Callable[[], AbstractContextManager[None]] | None = None
+    ) -> None:
+        self.writer_lock = folder / WRITER_LOCK
+        self._file = JournalFile(folder / JOURNAL_FILE, hold=hold)
         self._measured: _MeasuredTime | None = None
 
     def close(self) -> None:
@@ -163,22 +137,26 @@ class Journal:
         def record(file: sqlite3.Connection) -> int:
             # `start_applying` makes this durable, together with what it adds, before the first note changes.
             with transaction(file, durable=False) as db:
+                encoded = msgspec.msgpack.encode(acts)
                 cursor = db.execute(
                     "INSERT INTO transactions (state, at, actor, label, undo_of, acts, author)"
                     " VALUES ('pending', ?, ?, ?, ?, ?, ?)",
-                    (at, actor, label, undo_of, msgspec.msgpack.encode(acts), author),
+                    (at, actor, label, undo_of, encoded, author),
                 )
                 number = cursor.lastrowid
                 assert number is not None
+                seal = seal_row(number, at, actor, label, undo_of, encoded, author)
+                db.execute("UPDATE transactions SET seal = ? WHERE id = ?", (seal, number))
                 # Usually the content before a change is the content after the last one, and compressing it
                 # again would take as long as all the rest here.
                 new = (digest for digest in contents if not _has_content(db, digest))
-                rows = [(digest, *_compress(contents[digest])) for digest in new]
-                db.executemany("INSERT INTO contents VALUES (?, ?, ?)", rows)
+                rows = [(digest, *pack(contents[digest])) for digest in new]
+                # Nothing is there to be replaced, unless an index is damaged.
+                db.executemany("INSERT OR REPLACE INTO contents VALUES (?, ?, ?)", rows)
                 uses = {(number, image.digest) for act in acts for image in list_images(act)}
-                db.executemany("INSERT INTO uses VALUES (?, ?)", sorted(uses))
+                db.executemany("INSERT OR REPLACE INTO uses VALUES (?, ?)", sorted(uses))
                 touched = {(name_key(path), number) for act in acts for path in affected_paths(act)}
-                db.executemany("INSERT INTO touched VALUES (?, ?)", sorted(touched))
+                db.executemany("INSERT OR REPLACE INTO touched VALUES (?, ?)", sorted(touched))
                 return number
 
         return self._file.ask(record)
@@ -205,10 +183,11 @@ class Journal:
             undid = db.execute("SELECT undo_of FROM transactions WHERE id = ?", (number,)).fetchone()
             if state == "done" and undid and undid[0] is not None:
                 _mark_undone(db, undid[0], number)
+        self._file.notes.remember_last(number)
         if number % PRUNE_EVERY == 0:
             try:
                 self.prune(now=at)
-            except EngineFailure as error:
+            except VaultbridgeError as error:
                 # The change is done, and a journal that is too long is no reason to roll it back.
                 log.warning("Old changes could not be deleted from the journal: %s", error)
 
@@ -225,6 +204,30 @@ class Journal:
 
         self._file.ask(move)
 
+    def check_version(self) -> None:
+        """Raises `EngineFailure` if a newer version wrote the journal: then it can only be read."""
+        self._file.check_version()
+
+    def find_problem(self) -> str:
+        """Why the journal cannot be used for changes, for people; "" if it can."""
+        try:
+            self.check_version()
+        except VaultbridgeError as error:
+            return f"{error.message} {error.hint}".rstrip()
+        return ""
+
+    def list_notices(self) -> list[str]:
+        """What was lost of the journal and of proposals, for people, until their owner confirms it."""
+        losses = self._file.notes.list_losses()
+        return [f"{_describe_day(loss.at)}{loss.text}" for loss in losses if not loss.confirmed]
+
+    def confirm_losses(self) -> None:
+        """Raises `EngineFailure`."""
+        try:
+            self._file.notes.confirm()
+        except OSError as error:
+            raise EngineFailure(f"That cannot be stored: {os.strerror(error.errno or 0)}.") from error
+
     def pending(self) -> tuple[JournalEntry, ...]:
         """Transactions that did not end: when the caller holds the writer's lock, those of dead processes."""
         return self._select("state IN ('pending', 'applying') ORDER BY id DESC", ())
@@ -238,12 +241,12 @@ class Journal:
             raise InvalidArgument(f"limit must be from 1 to {HISTORY_LIMIT}.", argument="limit", paths=())
         bound = before if before is not None else 2**62
         if path is None:
-            return self._select("id < ? AND state = 'done' ORDER BY id DESC LIMIT ?", (bound, limit))
+            return self._select(f"id < ? AND {_SHOWN} ORDER BY id DESC LIMIT ?", (bound, limit))
         found: list[JournalEntry] = []
         key = name_key(path)
         while len(found) < limit:
             page = self._select(
-                "id < ? AND state = 'done' AND id IN (SELECT id FROM touched WHERE path_key IN"
+                f"id < ? AND {_SHOWN} AND id IN (SELECT id FROM touched WHERE path_key IN"
                 f" ({', '.join('?' * (key.count('/') + 1))})) ORDER BY id DESC LIMIT ?",
                 (bound, *_with_folders(key), limit),
             )
@@ -296,11 +299,19 @@ class Journal:
         )
 
     def entry(self, number: int) -> JournalEntry:
-        """Raises `InvalidArgument` for an id that is unknown or was deleted for its age."""
+        """Raises `InvalidArgument` for an id that is unknown, was deleted for its age, or was lost."""
         found = self._select("id = ?", (number,)) if abs(number) <= LARGEST_INTEGER else []
-        if not found:
-            raise InvalidArgument(f"The journal has no change {number}.", argument="id", paths=())
-        return found[0]
+        if found:
+            return found[0]
+        if any(loss.covers(number) for loss in self._file.notes.list_losses()):
+            raise InvalidArgument(
+                f"The record of change {number} was lost with a part of the journal, so it cannot be shown "
+                "or undone.",
+                argument="id",
+                hint="Nothing was changed. history lists the changes that are still known.",
+                paths=(),
+            )
+        raise InvalidArgument(f"The journal has no change {number}.", argument="id", paths=())
 
     def versions(self, entry: JournalEntry) -> tuple[Versions, ...]:
         """The content before and after of each file that a transaction wrote, removed, trashed or
@@ -325,7 +336,7 @@ class Journal:
             lambda db: db.execute("SELECT data FROM contents WHERE digest = ?", (image.digest,)).fetchone()
         )
         if row is not None:
-            data = _decompress(row[0])
+            data = unpack(row[0])
             if data is not None and content_hash(data) == image.hash:
                 return data
         raise EngineFailure("The journal no longer holds the content that this needs.", paths=())
@@ -352,14 +363,14 @@ class Journal:
 
     def _select(self, where: str, values: tuple[object, ...]) -> tuple[JournalEntry, ...]:
         def read(db: sqlite3.Connection) -> tuple[JournalEntry, ...]:
-            rows = db.execute(
-                "SELECT id, state, at, actor, label, undo_of, undone_by, kept, acts, staged, to_undo, author"
-                " FROM transactions WHERE " + where,
-                values,
-            ).fetchall()
-            return tuple(_make_entry(row) for row in rows)
+            rows = db.execute(f"SELECT {COLUMNS} FROM transactions WHERE {where}", values).fetchall()
+            return tuple(read_row(row) for row in rows)
 
         return self._file.ask(read)
+
+
+def _describe_day(at: float) -> str:
+    return f"{datetime.fromtimestamp(at):%Y-%m-%d}: " if at else ""
 
 
 def _mark_undone(db: sqlite3.Connection, original: int, by: int) -> None:
@@ -399,7 +410,8 @@ def _measure_time(db: sqlite3.Connection, *, since: _MeasuredTime | None = None)
         # The numbers of a journal that replaced another one start again.
         since = _MeasuredTime(0, float("inf"), 0.0)
     later, seconds = since.at, since.seconds
-    for _, at in db.execute(statement, (since.newest,)):
+    for number, at in db.execute(statement, (since.newest,)):
+        _check_time(number, at)
         seconds += _clamp_gap(at - later)
         later = at
     return _MeasuredTime(last, later, seconds)
@@ -411,16 +423,26 @@ def _clamp_gap(seconds: float) -> float:
     return min(max(seconds, 0.0), GAP_SECONDS)
 
 
+def _check_time(number: object, at: object) -> None:
+    """What is in the index is not sealed. Raises `RowDamaged`."""
+    if not isinstance(number, int) or not isinstance(at, float):
+        raise RowDamaged("a time is not what was stored")
+
+
 def _last_too_old(db: sqlite3.Connection, now: float) -> int:
     """The newest transaction that is older than the limit, by the journal's own time."""
     age, later = 0.0, now
     for number, at in db.execute("SELECT id, at FROM transactions INDEXED BY times ORDER BY id DESC"):
+        _check_time(number, at)
         age += _clamp_gap(later - at)
         if age > JOURNAL_SECONDS:
             return int(number)
         later = at
     return 0
 
+
+_SHOWN: Final = "state NOT IN ('pending', 'applying', 'rolled-back')"
+"""Not `= 'done'`: a state that is damaged must be noticed, not left out."""
 
 _ENDED: Final = "state IN ('done', 'rolled-back')"
 _ROLLED_BACK: Final = "state = 'rolled-back'"
@@ -449,18 +471,6 @@ def _has_content(db: sqlite3.Connection, digest: bytes) -> bool:
 
 def _count_stored_bytes(db: sqlite3.Connection) -> int:
     return int(db.execute("SELECT coalesce(sum(stored), 0) FROM contents").fetchone()[0])
-
-
-def _make_entry(row: tuple[Any, ...]) -> JournalEntry:
-    number, state, at, actor, label, undo_of, undone_by, kept, acts, staged, to_undo, author = row
-    return JournalEntry(
-        *(number, state, at, actor, label, undo_of, undone_by),
-        kept=tuple(kept.split("\n")) if kept else (),
-        acts=tuple(_acts.decode(acts)),
-        staged=_staged.decode(staged) if staged else {},
-        to_undo=to_undo,
-        author=author,
-    )
 
 
 def _with_folders(key: str) -> list[str]:
@@ -492,19 +502,3 @@ def trace_name_back(entry: JournalEntry, key: str) -> str:
             elif act.folder and key.startswith(target + "/"):
                 key = name_key(act.path) + key[len(target) :]
     return key
-
-
-def _compress(data: bytes) -> tuple[int, bytes]:
-    """The size and the stored form. Its first byte says how the rest is encoded."""
-    small = zlib.compress(data, 1)
-    held = b"z" + small if len(small) < len(data) else b"r" + data
-    return len(held), held
-
-
-def _decompress(held: bytes) -> bytes | None:
-    if held[:1] == b"r":
-        return held[1:]
-    try:
-        return zlib.decompress(held[1:])
-    except zlib.error:
-        return None

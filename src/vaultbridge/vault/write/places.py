@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from vaultbridge.vault.write.journal_rows import COLUMNS, read_row, seal_row
 from vaultbridge.vault.write.steps import Act, Moved, Removed, Restored, Trashed, Written
 
 if TYPE_CHECKING:
     import sqlite3
 
 _Act = TypeVar("_Act", bound=Act)
-
-_acts = msgspec.msgpack.Decoder(list[Act])
 
 
 def read_root(db: sqlite3.Connection) -> str | None:
@@ -39,12 +38,13 @@ def place_acts(db: sqlite3.Connection, root: str) -> None:
         return
     if old is not None:
         move = make_mover(old, root)
-        rows = db.execute("SELECT id, acts FROM transactions").fetchall()
-        changed = [([move_places(act, move) for act in _acts.decode(acts)], number) for number, acts in rows]
-        db.executemany(
-            "UPDATE transactions SET acts = ? WHERE id = ?",
-            [(msgspec.msgpack.encode(acts), number) for acts, number in changed],
-        )
+        for row in db.execute(f"SELECT {COLUMNS} FROM transactions").fetchall():
+            entry = read_row(row)
+            acts = msgspec.msgpack.encode([move_places(act, move) for act in entry.acts])
+            told = (entry.id, entry.at, entry.actor, entry.label, entry.undo_of, acts, entry.author)
+            db.execute(
+                "UPDATE transactions SET acts = ?, seal = ? WHERE id = ?", (acts, seal_row(*told), entry.id)
+            )
     db.execute("DELETE FROM root")
     db.execute("INSERT INTO root VALUES (?)", (os.fsencode(root),))
 

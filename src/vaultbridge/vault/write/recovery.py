@@ -31,7 +31,7 @@ from vaultbridge.vault.read import (
     is_open_for_writing,
     read_place,
 )
-from vaultbridge.vault.write.journal import JournalEntry
+from vaultbridge.vault.write.journal_rows import JournalEntry
 from vaultbridge.vault.write.replace import (
     publish_new,
     publish_over,

@@ -29,12 +29,13 @@ from vaultbridge.errors import (
     VaultNotFound,
 )
 from vaultbridge.markdown.edits.merge import revert_change
-from vaultbridge.vault.locking import WRITER_LOCK, WRITER_SECONDS, FileLock
+from vaultbridge.vault.locking import WRITER_SECONDS, FileLock
 from vaultbridge.vault.paths import CONFIRM, Root, VaultPath
 from vaultbridge.vault.read import content_hash, read_place
 from vaultbridge.vault.write.authorship import check_later_text
 from vaultbridge.vault.write.execute import Execution, SavedMeanwhile
-from vaultbridge.vault.write.journal import Journal, JournalEntry, make_image
+from vaultbridge.vault.write.journal import Journal, make_image
+from vaultbridge.vault.write.journal_rows import JournalEntry
 from vaultbridge.vault.write.plan import Approve, NameTaken, Plan
 from vaultbridge.vault.write.recovery import find_last_done, has_happened, invert, leaves_trace, roll_back
 from vaultbridge.vault.write.replace import to_vault_error
@@ -91,7 +92,7 @@ def ignore_checkpoint(_: str) -> None:
 
 
 class Transactor:
-    """The writer of one vault. `folder` is the vault's cache folder. `checkpoint`: see `ignore_checkpoint`.
+    """The writer of one vault. `folder` is the vault's state folder. `checkpoint`: see `ignore_checkpoint`.
     With a `refusal` nothing is ever changed; the error that it returns is raised instead."""
 
     def __init__(
@@ -108,8 +109,7 @@ class Transactor:
     ) -> None:
         self.root = root
         self._refusal = refusal
-        self.journal = Journal(folder)
-        self._lock_file = folder / WRITER_LOCK
+        self.journal = Journal(folder, hold=self._hold_lock_file)
         self._trash = trash
         self._clock = clock
         self._checkpoint = checkpoint
@@ -117,8 +117,8 @@ class Transactor:
         self._approve = approve
         self._waiting = ""
         """Why an interrupted change could not be undone when that was last tried."""
-        self._exclusive_thread = 0
-        """The thread that holds the vault for several transactions; 0 when there is none."""
+        self._holder = 0
+        """The thread that holds the writer's lock; 0 when there is none."""
 
     def close(self) -> None:
         self.journal.close()
@@ -128,7 +128,7 @@ class Transactor:
         """Whether a dead process has left a change unfinished, or a living one is making one now."""
         try:
             return bool(self.journal.pending())
-        except EngineFailure:
+        except VaultbridgeError:
             return False
 
     def find_problem(self) -> str:
@@ -138,6 +138,8 @@ class Transactor:
             self.root.check()
         except VaultNotFound as absent:
             return self.describe_absence(absent)
+        if problem := self.journal.find_problem():
+            return problem
         return self._waiting if self._waiting and self.is_interrupted else ""
 
     def describe_absence(self, absent: VaultNotFound) -> str:
@@ -155,7 +157,7 @@ class Transactor:
         """Rolls back what dead processes left unfinished. Call it when a vault is opened; every transaction
         does it too. Waits for another writer only when there is something to recover."""
         if not self.journal.pending():
-            with contextlib.suppress(EngineFailure):
+            with contextlib.suppress(VaultbridgeError):
                 self.journal.place_in(self.root.folder)
             return ()
         with self._hold_writer_lock():
@@ -280,11 +282,7 @@ class Transactor:
         """In this block only this thread changes the vault, in any number of transactions. Raises `TimedOut`
         when another writer holds the vault."""
         with self._hold_writer_lock():
-            self._exclusive_thread = threading.get_ident()
-            try:
-                yield
-            finally:
-                self._exclusive_thread = 0
+            yield
 
     @contextlib.contextmanager
     def _hold_writer_lock(self) -> Iterator[None]:
@@ -292,12 +290,22 @@ class Transactor:
         anything in its place."""
         if self._refusal is not None:
             raise self._refusal()
-        held: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
-        if self._exclusive_thread != threading.get_ident():
-            held = FileLock(self._lock_file).hold(self._wait, what="The vault's writer")
-        with held:
+        with self._hold_lock_file():
             self.root.check()
             yield
+
+    @contextlib.contextmanager
+    def _hold_lock_file(self) -> Iterator[None]:
+        """Does nothing in a thread that holds it already."""
+        if self._holder == threading.get_ident():
+            yield
+            return
+        with FileLock(self.journal.writer_lock).hold(self._wait, what="The vault's writer"):
+            self._holder = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._holder = 0
 
     def _plan(self, steps: Iterable[Step]) -> Plan:
         now = datetime.fromtimestamp(self._clock())
@@ -319,6 +327,7 @@ class Transactor:
         return recovered
 
     def _roll_back_pending(self) -> tuple[Recovered, ...]:
+        self.journal.check_version()
         if not self.journal.is_placed_in(self.root.folder):
             self.journal.place_in(self.root.folder)
         recovered: list[Recovered] = []

@@ -349,6 +349,9 @@ async def read_entries(
             "entries": entries,
             "next": None if rest is None else rest.encode(),
             "newest": newest.encode(),
+            "notices": [
+                notice for _, engine in viewer.vaults.values() for notice in engine.history.list_notices()
+            ],
             "remembers": calls[0].at if len(calls) == activity.calls.maxlen else activity.since,
         }
 

@@ -1,0 +1,106 @@
+"""The rows of the journal's main table: how a change is stored there, and how a damaged row is recognized.
+
+SQLite notices damage to the structure of its file, not to what is stored in it: a byte that flips in a number
+or a path would make a change out of another one. So each row has a seal, a hash of what never changes in it.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.write.steps import (
+    Act,
+    ContentImage,
+    Removed,
+    Restored,
+    Trashed,
+    Written,
+    affected_paths,
+)
+
+EntryState = Literal["pending", "applying", "done", "rolled-back"]
+"""`pending`: recorded, no file of the vault has changed yet; `applying`: files are being changed."""
+
+STATES: Final = frozenset({"pending", "applying", "done", "rolled-back"})
+
+COLUMNS: Final = (
+    "id, state, at, actor, label, undo_of, undone_by, kept, acts, staged, to_undo, author, seal, incomplete"
+)
+
+_acts = msgspec.msgpack.Decoder(list[Act])
+_staged = msgspec.msgpack.Decoder(dict[int, int])
+
+
+class JournalEntry(Struct, frozen=True):
+    """One transaction. `kept` are files that someone had changed and that rolling back therefore did not
+    touch. `staged` has, by the position of each writing act, the inode of its staged file. `to_undo` is the
+    position of the last act that a rollback still has to undo, None before a rollback starts. `actor` is a
+    name for people, which a client may choose; `author` identifies the assistant that asked for the change,
+    and is "" for a person's and another program's. Of an `incomplete` one, content was lost."""
+
+    id: int
+    state: EntryState
+    at: float
+    actor: str
+    label: str
+    undo_of: int | None
+    undone_by: int | None
+    kept: tuple[str, ...]
+    acts: tuple[Act, ...]
+    staged: dict[int, int]
+    to_undo: int | None
+    author: str = ""
+    incomplete: bool = False
+
+    @property
+    def paths(self) -> tuple[VaultPath, ...]:
+        """Each path that it changed, once, in order."""
+        return tuple(dict.fromkeys(path for act in self.acts for path in affected_paths(act)))
+
+
+class RowDamaged(ValueError):
+    """A row is not what was stored."""
+
+
+def seal_row(
+    number: int, at: float, actor: str, label: str, undo_of: int | None, acts: bytes, author: str
+) -> bytes:
+    told = msgspec.msgpack.encode((number, at, actor, label, undo_of, acts, author))
+    return blake2b(told, digest_size=8).digest()
+
+
+def read_row(row: tuple[Any, ...]) -> JournalEntry:
+    """The entry of a row of `COLUMNS`. Raises `RowDamaged`."""
+    number, state, at, actor, label, undo_of, undone_by, kept, acts, staged, to_undo, author, seal, lost = row
+    try:
+        sound = seal == seal_row(number, at, actor, label, undo_of, acts, author)
+        if sound and state in STATES and isinstance(undone_by, int | None) and isinstance(kept, str):
+            return JournalEntry(
+                *(number, state, at, actor, label, undo_of, undone_by),
+                kept=tuple(kept.split("\n")) if kept else (),
+                acts=tuple(_acts.decode(acts)),
+                staged=_staged.decode(staged) if staged else {},
+                to_undo=to_undo,
+                author=author,
+                incomplete=bool(lost),
+            )
+    except (msgspec.MsgspecError, UnicodeError, TypeError, OverflowError) as error:
+        raise RowDamaged("a row cannot be read") from error
+    raise RowDamaged("a row is not what was stored")
+
+
+def list_images(act: Act) -> tuple[ContentImage, ...]:
+    """The contents that undoing an act needs, and that its diff shows."""
+    if isinstance(act, Written):
+        return (act.after,) if act.before is None else (act.before, act.after)
+    if isinstance(act, Removed):
+        return (act.before,)
+    trashed = act.trashed if isinstance(act, Restored) else act
+    if isinstance(trashed, Trashed) and trashed.image is not None:
+        return (trashed.image,)
+    return ()
