@@ -250,6 +250,7 @@ def _check_index(args: argparse.Namespace) -> Iterator[Finding]:
             status = engine.queries.status
             recovered = len(engine.history.changes(limit=1))
             waiting = engine.transactor.find_problem()
+            unknown = engine.settings.exclusions_unknown
     except VaultNotFound as error:
         yield Finding("Index", "index", "bad", error.message, error.hint)
         return
@@ -277,11 +278,12 @@ def _check_index(args: argparse.Namespace) -> Iterator[Finding]:
         yield Finding("Index", "journal", "bad", waiting, "Every change is refused until that is done.")
     else:
         yield Finding("Index", "journal", "good", "has changes to undo" if recovered else "empty")
-    yield from _check_model(cache)
+    yield from _check_model(cache, unknown)
 
 
-def _check_model(cache: Path) -> Iterator[Finding]:
-    """Check the user's own model with one sentence; nothing if there is no model."""
+def _check_model(cache: Path, unknown: str) -> Iterator[Finding]:
+    """Check the user's own model with one sentence; nothing if there is no model. `unknown` is why it cannot
+    be told which notes are excluded from it."""
     from vaultbridge.cli.common import load_embeddings
     from vaultbridge.server.wiring import make_embedding_settings
 
@@ -294,7 +296,12 @@ def _check_model(cache: Path) -> Iterator[Finding]:
     from vaultbridge.embeddings.embeddings import check_model
 
     found, problem = check_model(settings, cache)
-    if problem:
+    if unknown:
+        found = (
+            f"{settings.model}: no note is sent, because it is not known which ones are excluded ({unknown})"
+        )
+        yield Finding("Index", "embeddings", "bad", found, "Set Excluded files in Obsidian's settings again.")
+    elif problem:
         advice = "Until then, searches work without it. See [embeddings] in docs/config.md."
         yield Finding("Index", "embeddings", "bad", f"{settings.model}: {problem}", advice)
     else:
