@@ -347,7 +347,8 @@ async def measure(vault: Path, server: Server, environ: dict[str, str], options:
 
 def show_progress(sample: Sample, soak: Soak) -> None:
     print(
-        f"  {sample.minute:6.1f} min  serve {sample.serve.pss / MB:6.1f} MB  stdio {sample.stdio.pss / MB:6.1f} MB"
+        f"  {sample.minute:6.1f} min"
+        f"  serve {sample.serve.pss / MB:6.1f} MB  stdio {sample.stdio.pss / MB:6.1f} MB"
         f"  {soak.actions} actions, {soak.failed} refused",
         file=sys.stderr,
         flush=True,
