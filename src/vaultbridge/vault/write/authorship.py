@@ -67,7 +67,7 @@ def check_later_text(
 
 
 def _is_own(journal: Journal, entry: JournalEntry, key: str, now: str, author: str) -> bool:
-    """Whether everything that happened to the file since `entry` was done by `author`, or was taken back again.
+    """Whether everything that happened to the file since `entry` was done by `author`, or was taken back.
     `now` is the hash of its content."""
     if now == _hash_after(entry, key):
         # Nothing is left of what anybody has written since.
