@@ -269,6 +269,20 @@ def test_patterns_that_hide_nothing_are_found_wherever_they_are_written(machine:
     assert "'Private/' (deny)" not in said
 
 
+def test_it_says_that_no_note_is_sent_to_the_model_while_exclusions_are_unknown(machine: Machine) -> None:
+    config = machine.home / ".config/vaultbridge"
+    config.mkdir(parents=True)
+    text = "[embeddings]\nurl = 'http://127.0.0.1:9/v1'\nmodel = 'm'\n"
+    (config / "config.toml").write_text(text, "utf-8")
+    (machine.vault / ".obsidian").mkdir(exist_ok=True)
+    (machine.vault / ".obsidian/app.json").write_text("", "utf-8")
+    found = machine.run_doctor(code=1)["embeddings"]
+    assert found["status"] == "bad"
+    assert "no note is sent" in found["found"] and "app.json is empty" in found["found"]
+    (machine.vault / ".obsidian/app.json").write_text("{}", "utf-8")
+    assert "no note is sent" not in machine.run_doctor(code=1)["embeddings"]["found"]
+
+
 def test_patterns_that_all_match_are_one_good_line(machine: Machine) -> None:
     config = machine.home / ".config/vaultbridge"
     config.mkdir(parents=True)

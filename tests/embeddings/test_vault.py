@@ -13,6 +13,7 @@ import pytest
 from support.files import write_vault
 from support.model_server import SECONDS, ModelServer
 from support.scripts import draw_words
+from support.waiting import wait_until
 from vaultbridge.embeddings.embeddings import Embeddings
 from vaultbridge.embeddings.sender import PROBE
 from vaultbridge.embeddings.settings import EmbeddingSettings
@@ -133,6 +134,42 @@ def test_what_is_private_is_never_sent(opened: Open, model: ModelServer) -> None
     engine = opened(files, scope=Scope(deny=("Denied/",)), private=("Diary/", "Work/Diary"))
     wait_until_sent(engine)
     assert without_probe(model) == ["Public\n\nplain words"]
+
+
+DIARY: dict[str, str | bytes] = {"Public.md": "plain words", "Diary/1.md": "secret one"}
+EXCLUDED = json.dumps({"userIgnoreFilters": ["Diary/"]})
+
+
+@pytest.mark.parametrize(
+    "broken",
+    ["", '{"userIgnoreFilters": ["Dia', "\0" * 20, '{"userIgnoreFilters": ["Diary/", "/(a+)+/"]}'],
+    ids=["empty", "half written", "zeros", "with a filter that cannot be used"],
+)
+def test_nothing_is_sent_while_it_is_not_known_what_is_excluded(
+    opened: Open, model: ModelServer, broken: str
+) -> None:
+    engine = opened({**DIARY, ".obsidian/app.json": broken})
+    embeddings = get_embeddings(engine)
+    wait_until(lambda: embeddings.status().problem)
+    assert "which notes are excluded" in embeddings.status().problem
+    assert "app.json" in embeddings.status().problem or "filter" in embeddings.status().problem
+    assert model.texts == []
+    write_vault(engine.root.folder, {".obsidian/app.json": EXCLUDED})
+    wait_until_sent(engine)
+    assert without_probe(model) == ["Public\n\nplain words"]
+    assert embeddings.status().problem == ""
+
+
+def test_the_excluded_notes_stay_excluded_while_the_app_saves_its_settings(
+    opened: Open, model: ModelServer
+) -> None:
+    engine = opened({**DIARY, ".obsidian/app.json": EXCLUDED})
+    wait_until_sent(engine)
+    write_vault(engine.root.folder, {".obsidian/app.json": ""})
+    change(engine, Append(note="Diary/1", content="more"), Append(note="Public", content="more"))
+    wait_until_sent(engine)
+    assert not [text for text in model.texts if "secret" in text]
+    assert without_probe(model)[-1].endswith("more")
 
 
 def test_a_note_that_becomes_private_is_forgotten(tmp_path: Path, opened: Open, model: ModelServer) -> None:

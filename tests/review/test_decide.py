@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from support.review import Reviewed
+from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import (
     AddFile,
     Append,
@@ -167,6 +168,28 @@ def test_another_assistants_change_is_named(reviewed: Make) -> None:
     assert body is not None
     assert [(change.path, change.by) for change in body.elsewhere] == [("A.md", "second")]
     assert len(vault.engine.history.changes()) == 1
+
+
+@pytest.mark.parametrize(
+    "operation", [Move(note="F/A", to="Z"), Move(note="F/", to="G/"), Delete(note="F/A"), Delete(note="F/")]
+)
+def test_an_assistant_that_took_the_note_away_is_named(reviewed: Make, operation: Operation) -> None:
+    vault = reviewed({"F/A.md": NOTE, "B.md": "b\n"})
+    number = vault.ask(ReplaceText(note="F/A", old="line 2\n", new="LINE 2\n"))
+    vault.engine.apply([operation], actor="second")
+    body = vault.decider.show(number).body
+    assert body is not None
+    assert [(change.path, change.by) for change in body.elsewhere] == [("F/A.md", "second")]
+
+
+def test_another_program_that_took_the_note_away_is_not_an_assistant(reviewed: Make) -> None:
+    vault = reviewed({"A.md": NOTE})
+    vault.engine.apply([Append(note="A", content="x")], actor="second")
+    number = vault.ask(ReplaceText(note="A", old="line 2\n", new="LINE 2\n"))
+    (vault.folder / "A.md").unlink()
+    body = vault.decider.show(number).body
+    assert body is not None
+    assert [(change.path, change.by) for change in body.elsewhere] == [("A.md", "another program")]
 
 
 def test_a_change_by_another_program_is_distinguished_from_an_assistants(reviewed: Make) -> None:

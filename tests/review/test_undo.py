@@ -166,6 +166,23 @@ def test_force_reaches_nobody_elses_later_text(reviewed: Make, who: str) -> None
     assert "theirs" in vault.read("A.md")
 
 
+@pytest.mark.parametrize("back", ["undo", "by hand"])
+def test_what_others_have_taken_back_again_does_not_hinder_an_undo(reviewed: Make, back: str) -> None:
+    vault = reviewed(FILES)
+    robot, other = vault.with_gate("off", token="a"), vault.with_gate("off", token="b")
+    number = change(robot, ReplaceText(note="A", old="one", new="ONE"))
+    left = vault.read("A.md")
+    theirs = change(other, Append(note="A", content="theirs"))
+    with pytest.raises(EditRefused, match="has changed since"):
+        robot.undo(number, actor="robot")
+    if back == "undo":
+        other.undo(theirs, actor="robot")
+    else:
+        vault.write("A.md", left)
+    assert robot.undo(number, actor="robot").change_id
+    assert vault.read("A.md") == FILES["A.md"]
+
+
 def test_force_goes_past_ones_own_later_text_and_past_a_rename(reviewed: Make) -> None:
     vault = reviewed(FILES)
     robot = vault.with_gate("off")

@@ -120,7 +120,10 @@ NAMES = [
     "Tailscale-User-Login", "Tailscale-Funnel-Request", "Via", "Ngrok-Auth-User-Email", "Fly-Client-IP",
     "X-Original-Host", "X-Original-Forwarded-For", "X-Client-IP", "X-Cluster-Client-IP", "Fastly-Client-IP",
     "X-Envoy-External-Address", "X-Proxy", "x-forwarded-for", "X-FORWARDED-FOR", "X_Forwarded_For",
-    "cf_connecting_ip",
+    "cf_connecting_ip", "Remote-User", "Remote-Groups", "X-Remote-User", "X-WebAuth-User", "X-Authentik-Uid",
+    "X-Goog-Iap-Jwt-Assertion", "X-Client-Cert", "X-SSL-Client-Verify", "SSL-Client-Cert", "X-Rewrite-URL",
+    "Max-Forwards", "Surrogate-Capability", "X-Via", "Rndr-Id", "X-Railway-Edge", "X-Replit-User-Id",
+    "X-Heroku-Queue-Depth", "X-Request-Start", "Fastly-SSL", "X-HAProxy-Server-State", "X-Github-Edge-Region",
 ]  # fmt: skip
 
 
@@ -148,7 +151,8 @@ async def test_every_header_of_a_proxy_marks_a_request_in_any_spelling(serving: 
         for name in NAMES:
             assert await send_raw(served, f"{name}: 203.0.113.7") == 401, name
             assert await send_raw(served, f"{name}:") == 401, f"{name}, empty"
-            assert await send_raw(served, f"{name}: 127.0.0.1", f"{name}: ::1") == 401, f"{name}, twice"
+            twice = await send_raw(served, f"{name}: 127.0.0.1", f"{name}: ::1")
+            assert twice in (400, 401), name
         # nginx speaks HTTP/1.0 to a server unless it is told otherwise, and adds no header.
         assert await send_raw(served, version="HTTP/1.0") == 401
 

@@ -48,6 +48,11 @@ FILES = [
         ("Under/", "Work/Ünder/"),
         ("Pirvate/*.md", "Private/*.md"),
         ("Private/*.txt", ""),
+        ("Secret.md/", "Work/Secrets/"),
+        ("Topp/", ""),
+        ("**/Dairy/", "**/Diary/"),
+        ("**/Secretz/*.md", "**/Secrets/*.md"),
+        ("**/k.txt", ""),
         ("Something else", ""),
         ("*.secret.md", ""),
     ],
@@ -110,8 +115,10 @@ async def test_serve_says_in_its_log_which_patterns_match_nothing(tmp_path: Path
     config.write_text(f"[[vaults]]\npath = {json.dumps(str(vault))}\ndeny = ['Secrets/']\n", "utf-8")
     await server.answer("token", "make", "phone", "--deny", "Work/", "--deny", "Wrok/")
     await server.start(vault, "--deny", "Pirvate/", "--deny", "Private/")
-    log = await wait_for_log(server.log, "Did you mean 'Private/'?")
+    # It comes last.
+    log = await wait_for_log(server.log, "(deny of the token phone) hides nothing")
     assert "The pattern 'Pirvate/' (deny) hides nothing" in log
+    assert "Did you mean 'Private/'?" in log
     assert "The pattern 'Secrets/' (deny of the vault Notes) hides nothing" in log
     assert "The pattern 'Wrok/' (deny of the token phone) hides nothing" in log
     assert "'Private/' (deny)" not in log

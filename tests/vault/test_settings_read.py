@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from vaultbridge.vault.obsidian import read_workspace
@@ -81,7 +82,6 @@ def test_everything_that_is_set_is_read_and_unknown_keys_are_no_problem(root: Ro
 def test_empty_texts_mean_the_default_formats(root: Root, folder: Path) -> None:
     write(folder, "daily-notes.json", {"format": "", "folder": ""})
     write(folder, "templates.json", {"dateFormat": ""})
-    write(folder, "app.json", "")
     settings = SettingsReader(root).current()
     assert settings.periodic_notes("daily").format == "YYYY-MM-DD"
     assert settings.template_date_format == "YYYY-MM-DD"
@@ -133,12 +133,14 @@ def test_a_disabled_daily_note_or_a_disabled_plugin_overrides_nothing(root: Root
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("app.json", ""),
         ("app.json", "{broken"),
         ("app.json", [1, 2]),
         ("app.json", {"newLinkFormat": "longest"}),
         ("app.json", {"newLinkFormat": 5}),
         ("app.json", {"useMarkdownLinks": "yes"}),
         ("app.json", {"userIgnoreFilters": "Archive"}),
+        ("app.json", {"userIgnoreFilters": ["Archive/", 7]}),
         ("app.json", {"userIgnoreFilters": ["/[/"]}),
         ("types.json", {"types": ["x"]}),
         ("bookmarks.json", {"items": {}}),
@@ -158,6 +160,70 @@ def test_broken_settings_are_reported_and_mean_the_defaults(
     assert str(folder) not in settings.problems[0]
     assert settings.links == VaultSettings().links
     assert settings.periodic_notes("daily").format == "YYYY-MM-DD"
+
+
+APP = {"newLinkFormat": "relative", "newFileLocation": "folder", "newFileFolderPath": "Inbox"}
+
+
+@pytest.mark.parametrize("torn", ["", "  \n", '{"newLinkFormat": "rel', "\0" * 60, "[" * 100_000])
+def test_a_file_that_is_only_half_written_still_means_what_it_said(
+    root: Root, folder: Path, torn: str
+) -> None:
+    """The app empties a file before it writes it, and a power cut may leave it empty."""
+    write(folder, "app.json", {**APP, "userIgnoreFilters": ["Diary/"]})
+    write(folder, "daily-notes.json", {"folder": "Daily"})
+    reader = SettingsReader(root)
+    before = reader.current()
+    write(folder, "app.json", torn)
+    write(folder, "daily-notes.json", torn)
+    now = reader.current()
+    assert [problem.partition(" ")[0] for problem in now.problems] == ["app.json", "daily-notes.json"]
+    assert all("what it said before" in problem for problem in now.problems)
+    assert msgspec.structs.replace(now, problems=()) == before
+    write(folder, "app.json", {"newLinkFormat": "absolute"})
+    assert reader.current().new_link_format == "absolute"
+    assert not reader.current().ignore_filters.filters
+    (folder / ".obsidian" / "daily-notes.json").unlink()
+    assert reader.current().periodic_notes("daily").folder == ""
+    assert reader.current().problems == ()
+
+
+def test_while_the_vault_is_away_its_settings_stay(root: Root, folder: Path) -> None:
+    write(folder, "app.json", APP)
+    reader = SettingsReader(root)
+    before = reader.current()
+    away = folder.with_name("away")
+    folder.rename(away)
+    assert reader.current() == before
+    folder.mkdir()
+    assert reader.current() == before
+    folder.rmdir()
+    away.rename(folder)
+    write(folder, "app.json", {})
+    assert reader.current().new_file_folder == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("app.json", "", "app.json is empty"),
+        ("app.json", "{", "app.json is not valid JSON"),
+        ("app.json", [], "app.json does not contain an object"),
+        ("app.json", {"userIgnoreFilters": "Diary/"}, "'userIgnoreFilters' is not a list"),
+        ("app.json", {"userIgnoreFilters": ["Diary/", 7]}, "'userIgnoreFilters'"),
+        ("app.json", {"userIgnoreFilters": ["/(a+)+/"]}, "'/(a+)+/' is not used"),
+        ("app.json", {"userIgnoreFilters": [f"f{number}/" for number in range(1001)]}, "only the first"),
+        ("app.json", {"userIgnoreFilters": ["Diary/"]}, ""),
+        ("app.json", {"newLinkFormat": "longest"}, ""),
+        ("types.json", "{", ""),
+    ],
+)
+def test_it_says_whether_the_excluded_files_are_known(
+    root: Root, folder: Path, name: str, value: Any, why: str
+) -> None:
+    write(folder, name, value)
+    unknown = SettingsReader(root).current().exclusions_unknown
+    assert why in unknown if why else unknown == ""
 
 
 def test_bookmarks_are_a_flat_list_with_their_groups(root: Root, folder: Path) -> None:

@@ -26,6 +26,7 @@ from vaultbridge.embeddings.sender import (
     FIRST_PAUSE,
     LONGEST_PAUSE,
     PROBE,
+    ExclusionsUnknown,
     Sendable,
     Sender,
     SendStatus,
@@ -90,7 +91,7 @@ def check_model(settings: EmbeddingSettings, folder: Path) -> tuple[str, str]:
 class Embeddings:
     """The embeddings of one vault. `index` returns the vault's index. `shown` returns a function that accepts
     the notes that the owner shows to assistants: what a scope denies or the app ignores is never sent, nor is
-    what `settings.private` names."""
+    what `settings.private` names. `unknown` returns why it cannot be told now what the app ignores, or ""."""
 
     def __init__(
         self,
@@ -99,10 +100,12 @@ class Embeddings:
         *,
         index: Callable[[], Index],
         shown: Callable[[], Visible | None],
+        unknown: Callable[[], str],
     ) -> None:
         self.settings = settings
         self._index = index
         self._shown = shown
+        self._unknown = unknown
         self._private = Scope(deny=settings.private)
         self._store = VectorStore(folder)
         self._nearest = Nearest(self._store)
@@ -182,6 +185,8 @@ class Embeddings:
     # `sender.Source`: what the sender calls.
 
     def may_send(self) -> Visible:
+        if unknown := self._unknown():
+            raise ExclusionsUnknown(f"it is not known which notes are excluded in Obsidian ({unknown})")
         shown, private = self._shown(), self._private.visible
         return lambda path: private(path) and (shown is None or shown(path))
 

@@ -29,11 +29,13 @@ class OwnModel:
         *,
         index: Callable[[], Index],
         shown: Callable[[], Visible | None],
+        unknown: Callable[[], str],
     ) -> None:
         self._settings = settings
         self._folder = folder
         self._index = index
         self._shown = shown
+        self._unknown = unknown
         self._opening = threading.Lock()
         self._opened: Embeddings | None = None
 
@@ -45,7 +47,9 @@ class OwnModel:
             if self._opened is None:
                 from vaultbridge.embeddings.embeddings import Embeddings
 
-                self._opened = Embeddings(self._settings, self._folder, index=self._index, shown=self._shown)
+                self._opened = Embeddings(
+                    self._settings, self._folder, index=self._index, shown=self._shown, unknown=self._unknown
+                )
             return self._opened
 
     def close(self) -> None:

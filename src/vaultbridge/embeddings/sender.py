@@ -65,8 +65,12 @@ class Sendable(Struct, frozen=True):
     hash: str
 
 
+class ExclusionsUnknown(Exception):
+    """It is not known now which notes may be sent; the text says why."""
+
+
 class Source(Protocol):
-    """Where notes come from."""
+    """Where notes come from. Each method may raise `ExclusionsUnknown`."""
 
     def may_send(self) -> Callable[[str], bool]:
         """Return a function that decides whether a note may be sent. Called again for each request."""
@@ -162,7 +166,7 @@ class Sender:
                 if self._lock.try_acquire():
                     self._send_missing()
                     if self._problem:
-                        log.info("The embeddings endpoint answers again.")
+                        log.info("Embeddings are made again.")
                     self._problem, pause = "", FIRST_PAUSE
             except EndpointFailed as failure:
                 if failure.slow:
@@ -170,6 +174,9 @@ class Sender:
                     self._batch = max(1, self._batch // 2)
                 wait, pause = (LONGEST_PAUSE if failure.permanent else pause), min(pause * 2, LONGEST_PAUSE)
                 self._report_problem(str(failure))
+            except ExclusionsUnknown as unknown:
+                wait, pause = pause, min(pause * 2, LONGEST_PAUSE)
+                self._report_problem(str(unknown))
             except (VaultbridgeError, sqlite3.Error, OSError) as error:
                 wait, pause = pause, min(pause * 2, LONGEST_PAUSE)
                 self._report_problem(f"{type(error).__name__}")

@@ -163,6 +163,7 @@ class Engine:
             self.cache,
             index=lambda: self.index_sync.index,
             shown=lambda: self.queries.view_filter(),
+            unknown=lambda: self.settings.exclusions_unknown,
         )
         self.queries = Queries(self.root, self.index_sync, scope, lambda: self.settings, self._model.view)
         self._sources = LinkSources(self.root, self.index_sync)

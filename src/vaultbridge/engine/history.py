@@ -161,6 +161,15 @@ class History:
                     return LastWrite(entry.actor, entry.at, act.after)
         return None
 
+    def find_remover(self, path: VaultPath) -> str:
+        """Who moved or deleted a file that is gone, if its newest change did that; "" otherwise."""
+        for entry in self._journal.history(path, limit=1):
+            for act in entry.acts:
+                gone = act.path if isinstance(act, Moved | Trashed | Removed) else ""
+                if gone and (path == gone or path.startswith(f"{gone}/")):
+                    return entry.actor
+        return ""
+
     def newest_to_undo(self, author: str | None = None) -> int:
         """The newest change that can still be undone; with `author` only of that one's own. Raises
         EditRefused when there is none. A save by another program, which the history shows too, has to be

@@ -98,7 +98,7 @@ def identify_writer(
     """Who changed a file from `before`, its content at the time `since`, to `now`. A change by another
     program is recorded in the history."""
     if now is None:
-        return OUTSIDE_ACTOR
+        return engine.history.find_remover(path) or OUTSIDE_ACTOR
     last = engine.history.last_write(path)
     if last is not None and last.image.hash == hash_of(now):
         return last.actor

@@ -33,6 +33,9 @@ and no vault has more of those."""
 SIMILARITY: Final = 0.75
 """How similar a name must be to be suggested: two letters swapped in a word of six."""
 
+ANYWHERE: Final = "**/"
+"""How a pattern begins that matches at any depth."""
+
 _QUOTES: Final = "'\"`“”‘’„«»"
 _WILDCARDS: Final = "*?[{"
 
@@ -113,12 +116,15 @@ def _suggest(pattern: str, folders: Sequence[str], files: Collection[str], names
     """The pattern that was probably meant; "" if nothing is similar. It matches something."""
     bare = pattern.strip().strip(_QUOTES)
     candidates = [bare] if bare != pattern.strip() else []
-    literal, wild = _split_wildcards(bare.replace("\\", "/").strip("/"))
+    body = bare.replace("\\", "/")
+    anywhere = body.startswith(ANYWHERE)
+    literal, wild = _split_wildcards(body.removeprefix(ANYWHERE).strip("/"))
     if literal:
-        ending = wild or ("/" if bare.endswith("/") else "")
-        candidates += (
-            f"{found.rstrip('/')}{ending}" for found in _find_similar(literal, wild, folders, files)
-        )
+        ending = wild or ("/" if body.endswith("/") else "")
+        # A pattern that ends with a slash, or goes on, means a folder.
+        for found in _find_similar(literal, folders, () if ending else files):
+            place = found.rstrip("/")
+            candidates.append(f"{ANYWHERE}{place.rpartition('/')[2]}{ending}" if anywhere else place + ending)
     for candidate in candidates:
         if candidate and _matches_any(candidate, names):
             return candidate
@@ -134,15 +140,14 @@ def _split_wildcards(body: str) -> tuple[str, str]:
     return body, ""
 
 
-def _find_similar(wanted: str, wild: str, folders: Sequence[str], files: Iterable[str]) -> Iterator[str]:
+def _find_similar(wanted: str, folders: Sequence[str], files: Iterable[str]) -> Iterator[str]:
     """Names that may have been meant: the same name elsewhere, then similar names."""
     key = name_key(wanted)
     by_key = {name_key(folder.rstrip("/")): folder for folder in reversed(folders[:NAMES_COMPARED])}
-    if not wild:
-        for path in files:
-            if len(by_key) >= NAMES_COMPARED:
-                break
-            by_key.setdefault(name_key(path), path)
+    for path in files:
+        if len(by_key) >= NAMES_COMPARED:
+            break
+        by_key.setdefault(name_key(path), path)
     elsewhere = [
         found for found in by_key if found.removesuffix(".md").endswith(f"/{key.removesuffix('.md')}")
     ]

@@ -1,8 +1,10 @@
 """Reads the settings in a vault's `.obsidian` folder, with Obsidian's defaults, and the rules that follow
 from them: where new notes and attachments go, and which files are ignored.
 
-Nothing is written, so unknown keys survive. A broken file, or a value of the wrong type, counts as missing
-and is reported as a problem. The files are read again only when one of their stats has changed.
+Nothing is written, so unknown keys survive. A value of the wrong type counts as missing, and so does a file
+that cannot be read, unless an earlier state of it could: the app empties a file before it writes it, and what
+a person has excluded must not come back for that moment. Both are reported as problems. The files are read
+again only when one of their stats has changed.
 """
 
 from __future__ import annotations
@@ -134,6 +136,9 @@ class VaultSettings(Struct, frozen=True, kw_only=True):
     core_plugins: dict[str, bool] = {}
     problems: tuple[str, ...] = ()
     ignore_filters: IgnoreFilters = IgnoreFilters(())
+    exclusions_unknown: str = ""
+    """Why `ignore_filters` may not be all that the person has excluded; "" if they are. Nothing may leave the
+    machine then."""
 
     @property
     def links(self) -> LinkSettings:
@@ -203,45 +208,53 @@ class SettingsReader:
         self._root = root
         self._places = [root.config(name) for name in _FILES.values()]
         self._seen: list[FileStat | None] = []
+        self._files: dict[str, Any] = {}
         self._settings: VaultSettings | None = None
 
     def current(self) -> VaultSettings:
-        """Return the current settings. It costs one stat for each file if nothing has changed, and never
-        raises."""
+        """Return the current settings, or the last ones while the vault is not there. It costs one stat for
+        each file if nothing has changed, and never raises."""
         seen = [stat_file(place) for place in self._places]
-        if self._settings is None or seen != self._seen:
-            self._settings = self._read()
+        if self._settings is None or (seen != self._seen and not self._root.absence()):
+            reading = _Reading(self._root, self._files)
+            self._settings, self._files = reading.settings(), reading.files
             self._seen = seen
         return self._settings
 
-    def _read(self) -> VaultSettings:
-        return _Reading(self._root).settings()
-
 
 class _Reading:
-    """One reading of all files, which collects their problems."""
+    """One reading of all files, which collects their problems. `earlier` is what the files said before."""
 
-    def __init__(self, root: Root) -> None:
+    def __init__(self, root: Root, earlier: dict[str, Any]) -> None:
         self.problems: list[str] = []
-        self.files: dict[str, Any] = {key: self.load(root, name) for key, name in _FILES.items()}
+        self.unreadable: dict[str, str] = {}
+        """Why a file says nothing although it is there."""
+        self.files: dict[str, Any] = {}
+        for key, name in _FILES.items():
+            self.files[key], problem = self.load(root, name)
+            if problem and earlier.get(key) is not None:
+                self.files[key] = earlier[key]
+                self.problems.append(f"{problem}; what it said before is still used")
+            elif problem:
+                self.unreadable[key] = problem
+                self.problems.append(problem)
 
-    def load(self, root: Root, name: str) -> Any:
-        """The parsed file; None when it does not exist or cannot be used."""
+    def load(self, root: Root, name: str) -> tuple[Any, str]:
+        """The parsed file, or None when it does not exist or cannot be used, and why it cannot."""
         try:
             data = root.read_config(name, SETTINGS_BYTES + 1)
         except FileNotFoundError:
-            return None
+            return None, ""
         except OSError as error:
-            self.problems.append(f"{name} cannot be read: {error.strerror}")
-            return None
+            return None, f"{name} cannot be read: {error.strerror}"
         if len(data) > SETTINGS_BYTES:
-            self.problems.append(f"{name} is larger than {SETTINGS_BYTES} bytes and was not read")
-            return None
+            return None, f"{name} is larger than {SETTINGS_BYTES} bytes and was not read"
+        if not data.strip():
+            return None, f"{name} is empty"
         try:
-            return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf")) if data.strip() else None
+            return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf")), ""
         except JSON_ERRORS as error:
-            self.problems.append(f"{name} is not valid JSON: {error}")
-            return None
+            return None, f"{name} is not valid JSON: {error}"
 
     def value(self, file: str, key: str, kind: type[_T], default: _T) -> _T:
         """One value of a file if it has the right type, else the default."""
@@ -279,6 +292,8 @@ class _Reading:
     def settings(self) -> VaultSettings:
         filters = self.value("app", "userIgnoreFilters", list, [])
         ignore_filters = IgnoreFilters(tuple(item for item in filters if isinstance(item, str)))
+        if len(ignore_filters.filters) < len(filters):
+            self.complain("app.json: 'userIgnoreFilters' contains values that are not text")
         community = self.files["community"]
         plugins = (
             tuple(item for item in community if isinstance(item, str)) if isinstance(community, list) else ()
@@ -300,8 +315,18 @@ class _Reading:
             "community_plugins": plugins,
             "core_plugins": self.core(),
             "ignore_filters": ignore_filters,
+            "exclusions_unknown": self.doubt_exclusions(ignore_filters),
         }
         return VaultSettings(**fields, problems=(*self.problems, *ignore_filters.problems))
+
+    def doubt_exclusions(self, filters: IgnoreFilters) -> str:
+        """Why the person may have excluded more than these filters match; "" if that is not so."""
+        if problem := self.unreadable.get("app", ""):
+            return problem
+        misread = [problem for problem in self.problems if "userIgnoreFilters" in problem]
+        if self.files["app"] is not None and not isinstance(self.files["app"], dict):
+            misread.append("app.json does not contain an object")
+        return next(iter([*misread, *filters.problems]), "")
 
     def periodic(self, plugins: tuple[str, ...]) -> dict[Period, PeriodicNotes]:
         """The core plugin's daily notes, unless the periodic-notes plugin replaces them. When a list of

@@ -259,6 +259,7 @@ def _check_index(args: argparse.Namespace) -> Iterator[Finding]:
             if notices and args.fix:
                 engine.transactor.journal.confirm_losses()
             waiting = engine.transactor.find_problem()
+            unknown = engine.settings.exclusions_unknown
     except VaultNotFound as error:
         yield Finding("Index", "index", "bad", error.message, error.hint)
         return
@@ -292,11 +293,12 @@ def _check_index(args: argparse.Namespace) -> Iterator[Finding]:
         )
         fixed = "will not be said again" if args.fix else ""
         yield Finding("Index", "history", "warning", notice, advice, fixed)
-    yield from _check_model(cache)
+    yield from _check_model(cache, unknown)
 
 
-def _check_model(cache: Path) -> Iterator[Finding]:
-    """Check the user's own model with one sentence; nothing if there is no model."""
+def _check_model(cache: Path, unknown: str) -> Iterator[Finding]:
+    """Check the user's own model with one sentence; nothing if there is no model. `unknown` is why it cannot
+    be told which notes are excluded from it."""
     from vaultbridge.cli.common import load_embeddings
     from vaultbridge.server.wiring import make_embedding_settings
 
@@ -309,7 +311,12 @@ def _check_model(cache: Path) -> Iterator[Finding]:
     from vaultbridge.embeddings.embeddings import check_model
 
     found, problem = check_model(settings, cache)
-    if problem:
+    if unknown:
+        found = (
+            f"{settings.model}: no note is sent, because it is not known which ones are excluded ({unknown})"
+        )
+        yield Finding("Index", "embeddings", "bad", found, "Set Excluded files in Obsidian's settings again.")
+    elif problem:
         advice = "Until then, searches work without it. See [embeddings] in docs/config.md."
         yield Finding("Index", "embeddings", "bad", f"{settings.model}: {problem}", advice)
     else:

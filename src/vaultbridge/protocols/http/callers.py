@@ -21,11 +21,16 @@ FORWARDING_HEADERS: Final = frozenset(
     {
         "via",  # RFC 9110 7.6.3: every proxy must send it, and only proxies may.
         "cdn-loop",  # RFC 8586: the same for content delivery networks.
-        "x-remote-addr",
         "x-nginx-proxy",
         "x-scheme",
         "x-url-scheme",
         "x-varnish",
+        "x-via",
+        "max-forwards",  # RFC 9110 7.6.2: only proxies count it down
+        "surrogate-capability",  # Edge Side Includes: caches in front of a server
+        "x-rewrite-url",  # IIS
+        "x-request-start",  # Heroku, Render: when the router got the request
+        "rndr-id",  # Render
         "x-amz-cf-id",  # Amazon CloudFront
         "front-end-https",  # Microsoft
     }
@@ -45,7 +50,21 @@ FORWARDING_PREFIXES: Final = (
     "x-akamai-",
     "x-pomerium-",
     "x-auth-request-",  # oauth2-proxy
+    "x-authentik-",
+    "remote-",  # Authelia and others, with the user they have let in
+    "x-remote-",
+    "x-webauth-",
+    "x-client-cert",  # proxies that check the certificates of clients
+    "x-ssl-client-",
+    "ssl-client-",
     "x-goog-authenticated-",
+    "x-goog-iap-",
+    "x-github-edge",  # Codespaces
+    "x-railway-",
+    "x-replit-",
+    "x-heroku-",
+    "x-haproxy-",
+    "fastly-",
     "x-appengine-",
     "x-nf-",  # Netlify
     "x-vercel-",

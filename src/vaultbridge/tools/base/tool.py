@@ -99,8 +99,9 @@ class ToolContext(Struct, frozen=True, kw_only=True):
         return tuple(self.engines)
 
     def for_vault(self, vault: str = "") -> VaultContext:
-        """The context for one vault, which need not be named if it is the only one. Raises VaultNotFound, or
-        InvalidArgument if no vault is named and several are open."""
+        """The context for one vault, which need not be named if it is the only one. Raises VaultNotFound,
+        also while the vault's disk is missing, when settings and files that are not there would make an
+        answer wrong; or InvalidArgument if no vault is named and several are open."""
         names = self.vaults
         if not names:
             raise VaultNotFound(
@@ -118,7 +119,9 @@ class ToolContext(Struct, frozen=True, kw_only=True):
             raise VaultNotFound(
                 f"No vault named {vault!r} is open.", hint=f"Open vaults: {', '.join(names)}."
             )
-        return VaultContext(self.engines[vault], self)
+        context = VaultContext(self.engines[vault], self)
+        context.engine.root.check()
+        return context
 
     def for_changing(self) -> ToolContext:
         """The context for a tool that changes something: its `engines` pass every change to the gate. The

@@ -68,8 +68,11 @@ def check_later_text(
 
 
 def _is_own(journal: Journal, entry: JournalEntry, key: str, now: str, author: str) -> bool:
-    """Whether everything that happened to the file since `entry` was done by `author`. `now` is the hash of
-    its content."""
+    """Whether everything that happened to the file since `entry` was done by `author`, or was taken back.
+    `now` is the hash of its content."""
+    if now == _hash_after(entry, key):
+        # Nothing is left of what anybody has written since.
+        return True
     later = [change for change in _list_changes(journal, key) if change.id > entry.id]
     if len(later) == HISTORY_LIMIT:
         return False
