@@ -104,12 +104,12 @@ class StdioVaults:
         if self._complete or now - self._looked < FIND_SECONDS:
             return
         self._looked = now
-        from vaultbridge.server.vault_choice import list_obsidian_vaults
+        from vaultbridge.server.vault_choice import choose_known_vault
         from vaultbridge.vault.cache_folder import cache_base, vault_cache
         from vaultbridge.vault.obsidian import find_vault
 
         try:
-            texts = self._texts or list_obsidian_vaults(self._environ)
+            texts = self._texts or choose_known_vault(self._environ).vaults
             for text in texts:
                 folder = find_vault(text, environ=self._environ).resolve()
                 self.caches[str(folder)] = vault_cache(folder, cache_base(self._environ))
