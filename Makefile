@@ -34,7 +34,7 @@ $(RUN_READY): pyproject.toml requirements/run.lock
 
 run: $(RUN_READY)  ## serve the sample vault until Ctrl+C, after a first search
 	$(RUN_VENV)/bin/vaultbridge index $(SAMPLE)
-	$(RUN_VENV)/bin/vaultbridge search $(SAMPLE) '"light pollution" OR task-todo:survey'
+	$(RUN_VENV)/bin/vaultbridge search $(SAMPLE) '"light pollution" OR task-todo:survey' --limit 3 --no-pager
 	$(RUN_VENV)/bin/vaultbridge serve $(SAMPLE) --link
 
 test: $(READY)  ## the whole ordinary test suite

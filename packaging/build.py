@@ -149,7 +149,8 @@ def build_companion(folder: Path) -> None:
 
 
 def try_first_minute(folder: Path) -> None:
-    """Install the wheel as a newcomer would, three ways, run `init`, and call a tool by the file it wrote."""
+    """Install as a newcomer would, from the wheel and from the checkout, run `init` and `connect`, and call a
+    tool by the file that each wrote."""
     (wheel,) = folder.glob("vaultbridge-*.whl")
     uv, pipx = str(find_tool("uv")), str(find_tool("pipx"))
     ways = {
@@ -159,6 +160,12 @@ def try_first_minute(folder: Path) -> None:
         ],
         "uv tool install": lambda home: [[uv, "tool", "install", "--quiet", str(wheel)]],
         "pipx install": lambda home: [[pipx, "install", "--quiet", str(wheel)]],
+        "venv and pip, from the checkout": lambda home: [
+            [sys.executable, "-m", "venv", str(home / "env")],
+            [str(home / "env" / "bin" / "pip"), "install", "--quiet", str(ROOT)],
+        ],
+        "uv tool install .": lambda home: [[uv, "tool", "install", "--quiet", str(ROOT)]],
+        "pipx install .": lambda home: [[pipx, "install", "--quiet", str(ROOT)]],
     }
     for name, commands in ways.items():
         with tempfile.TemporaryDirectory() as place:
@@ -171,10 +178,18 @@ def try_first_minute(folder: Path) -> None:
             started = time.monotonic()
             program = next(iter([*home.glob("env/bin/vaultbridge"), *home.glob(".local/bin/vaultbridge")]))
             run(str(program), "init", "--yes", "-v", str(home / "Notes"), quiet=True, environ=environ)
-            answer = _call_as_configured(home / ".cursor" / "mcp.json", environ)
-            if "survey" not in answer:
-                raise SystemExit(f"{name}: the first tool call answered {answer[:200]!r}")
+            _require_answer(name, home, environ)
+            connect = [str(program), "connect", "cursor", str(home / "Notes")]
+            run(*connect, "--remove", quiet=True, environ=environ)
+            run(*connect, quiet=True, environ=environ)
+            _require_answer(name, home, environ)
             print(f"{name}: init and a first answer in {time.monotonic() - started:.1f} s")
+
+
+def _require_answer(name: str, home: Path, environ: dict[str, str]) -> None:
+    answer = _call_as_configured(home / ".cursor" / "mcp.json", environ)
+    if "survey" not in answer:
+        raise SystemExit(f"{name}: the first tool call answered {answer[:200]!r}")
 
 
 def _make_newcomer_environ(home: Path) -> dict[str, str]:

@@ -40,6 +40,26 @@ def test_every_make_target_named_exists(document: Path) -> None:
     assert not named - targets
 
 
+REGISTRY = re.compile(
+    r"(?:uv tool install|pipx install|pip install|uv tool upgrade|pipx upgrade|uvx|pipx run) '?vaultbridge\b"
+    r"|/plugin marketplace add"
+)
+
+
+@pytest.mark.parametrize(
+    "document", [*DOCUMENTS, ROOT / "packaging" / "claude-plugin" / "README.md"], ids=name_page
+)
+def test_what_only_a_release_brings_is_marked(document: Path) -> None:
+    """Nothing is published yet: who follows a command must not find that out from its error."""
+    parts = re.split(r"\n(?=- |\n)", document.read_text("utf-8"))
+    unmarked = [
+        part
+        for before, part in zip(["", *parts], parts, strict=False)
+        if REGISTRY.search(part) and "first release" not in before + part
+    ]
+    assert not unmarked
+
+
 def test_every_document_can_be_reached_from_the_readme() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     assert not [doc.name for doc in (ROOT / "docs").glob("*.md") if f"docs/{doc.name}" not in readme]

@@ -457,12 +457,12 @@ def open(  # noqa: A001 - as in `vaultbridge.open(…)`
 ) -> Vault:
     """Open a vault by its folder or its name in Obsidian; without one, the vault you are in or the only one
     there is. Raises VaultNotFound."""
-    from vaultbridge.server.vault_choice import choose_vault
+    from vaultbridge.server.vault_choice import choose_vault, find_here
     from vaultbridge.server.wiring import open_engine
     from vaultbridge.vault.scope import Scope
 
     try:
-        chosen = os.fspath(vault) if vault is not None else choose_vault(os.environ, str(Path.cwd()))
+        chosen = os.fspath(vault) if vault is not None else choose_vault(os.environ, find_here())
     except VaultNotFound as error:
         raise VaultNotFound(error.message, hint="Say which one: vaultbridge.open(folder).") from None
     return Vault(open_engine(chosen, scope=Scope(read_only=read_only), actor="python"))

@@ -14,6 +14,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from support.files import write_vault
 from support.waiting import BOUND
@@ -85,13 +86,28 @@ def test_serve_prints_a_link_that_works_once_where_it_is_wanted(tmp_path: Path) 
     vault = make_vault(tmp_path)
     with serving(tmp_path, vault, "--link") as process:
         assert process.stdout is not None
-        lines = []
-        while "Ctrl+C" not in "".join(lines):
+        lines = [process.stdout.readline()]
+        while not ONCE.search(lines[-1]):
             lines.append(process.stdout.readline())
         shown = "".join(lines)
         link = ONCE.search(shown)
         assert link is not None and "token=" not in shown
         assert [redeem(link[1], link[2]) for _ in range(2)] == [200, 403]
+        # Opened a second time, it says how to get a new one, with a command that can be pasted.
+        _, explanation = exchange(link[1], link[2])
+        renew = explanation["error"]["message"].partition("run this in a terminal: ")[2]
+        again = subprocess.run(
+            shlex.split(renew),
+            env=make_environ(tmp_path),
+            capture_output=True,
+            text=True,
+            timeout=BOUND,
+            check=True,
+        )
+        assert LINK.fullmatch(again.stdout.strip())
+        # Who never had a link learns nothing about this machine.
+        status, explanation = exchange(link[1], "guessed")
+        assert status == 403 and str(tmp_path) not in json.dumps(explanation)
         stdio = re.search(r"a client that spawns +(.+)", shown)
         assert stdio is not None
         command = shlex.split(stdio[1])
@@ -103,6 +119,10 @@ def test_serve_prints_a_link_that_works_once_where_it_is_wanted(tmp_path: Path) 
 
 
 def redeem(url: str, code: str) -> int:
+    return exchange(url, code)[0]
+
+
+def exchange(url: str, code: str) -> tuple[int, Any]:
     request = urllib.request.Request(
         f"{url}/page/code",
         json.dumps({"code": code}).encode(),
@@ -111,10 +131,10 @@ def redeem(url: str, code: str) -> int:
     )
     try:
         with urllib.request.urlopen(request, timeout=BOUND) as answer:
-            return int(answer.status)
+            return int(answer.status), json.loads(answer.read())
     except urllib.error.HTTPError as refused:
         with refused:
-            return refused.code
+            return refused.code, json.loads(refused.read())
 
 
 def test_open_gives_the_browser_a_link_that_works_once(tmp_path: Path) -> None:
@@ -145,7 +165,7 @@ def test_serve_gives_a_person_at_a_terminal_the_link(tmp_path: Path) -> None:
     with serving(tmp_path, vault, stdout=theirs), os.fdopen(ours, "r", encoding="utf-8") as screen:
         os.close(theirs)
         shown = ""
-        while "Ctrl+C" not in shown:
+        while not ONCE.search(shown):
             shown += screen.readline()
         found = ONCE.search(shown)
         assert found is not None and redeem(found[1], found[2]) == 200

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.terminal import open_terminal
 from vaultbridge.cli.common import render_progress
 from vaultbridge.cli.terminal import NARROWEST, Terminal, measure, render_table
 
@@ -25,17 +26,21 @@ VAULT = {
 }
 
 
-def run_on_terminal(vault: Path, *args: str, remarks: bool = False, **environ: str) -> str:
-    """Run a command on a terminal of its own; returns what that terminal got, with `remarks` also what went
-    to standard error."""
-    ours, theirs = pty.openpty()
-    base = {
+def make_terminal_environ(vault: Path) -> dict[str, str]:
+    return {
         "PATH": os.environ["PATH"],
         "HOME": str(vault.parent / "home"),
         "VAULTBRIDGE_CACHE": str(vault.parent / "cache"),
         "TERM": "xterm-256color",
         "PAGER": "cat",
     }
+
+
+def run_on_terminal(vault: Path, *args: str, remarks: bool = False, **environ: str) -> str:
+    """Run a command on a terminal of its own; returns what that terminal got, with `remarks` also what went
+    to standard error."""
+    ours, theirs = pty.openpty()
+    base = make_terminal_environ(vault)
     with subprocess.Popen(
         [sys.executable, "-m", "vaultbridge", *args],
         cwd=vault,
@@ -163,11 +168,30 @@ def test_long_output_goes_through_the_pager(vault: Path, tmp_path: Path) -> None
     shown = run_on_terminal(vault, "read", "Long", PAGER=str(pager))
     assert shown.splitlines() == ["paged line 0", "paged line 1", "paged line 2"]
     # What is said about the output comes after it, though it goes to standard error.
-    *_, found, total = run_on_terminal(vault, "search", "line", remarks=True, PAGER=str(pager)).splitlines()
+    args = ("search", "--exact", "line", "--matches", "99")
+    *_, found, total = run_on_terminal(vault, *args, remarks=True, PAGER=str(pager)).splitlines()
     assert "paged " in found and total == "1 note"
     assert "paged" not in run_on_terminal(vault, "read", "Long", "--no-pager", PAGER=str(pager))
     assert "paged" not in run_on_terminal(vault, "read", "Long", "--json", PAGER=str(pager))
     assert "paged" not in run_on_terminal(vault, "tasks", "--tick", "Inbox:1", PAGER="")
+
+
+@pytest.mark.parametrize(("rows", "lines"), [(24, 23), (24, 24), (40, 39), (40, 40)])
+def test_a_pager_is_for_what_does_not_fit_the_screen(
+    vault: Path, tmp_path: Path, rows: int, lines: int
+) -> None:
+    """Whatever follows in a script would wait for the person who leaves it."""
+    pager = tmp_path / "pager"
+    pager.write_text("#!/bin/sh\nsed 's/^/paged /'\n", "utf-8")
+    pager.chmod(0o755)
+    wide = "x" * 79 + "中"  # two rows: the wide character does not fit the first
+    (vault / "Some.md").write_text("\n".join([*["row"] * (lines - 2), wide]) + "\n", "utf-8")
+    environ = {**make_terminal_environ(vault), "PAGER": str(pager)}
+    command = [sys.executable, "-m", "vaultbridge", "read", "Some"]
+    with open_terminal(command, rows=rows, cwd=vault, env=environ) as terminal:
+        assert terminal.wait() == 0
+    assert terminal.shown.count("row\n") == lines - 2
+    assert terminal.shown.count("paged ") == (lines - 1 if lines == rows else 0)
 
 
 @pytest.mark.parametrize("pager", ["less", "no-such-pager -R", "  "])

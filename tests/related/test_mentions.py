@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.scripts import draw_words
-from vaultbridge.engine.related.mentions import TEXT_CHARS, find_mentions, split_units
+from vaultbridge.engine.related.mentions import TEXT_CHARS, Beginnings, find_mentions, split_units
 from vaultbridge.links.resolve import name_key
 from vaultbridge.links.syntax import fits_wiki
 from vaultbridge.markdown.parse import parse
@@ -24,6 +24,8 @@ def list_mentions(text: str, *names: str) -> dict[str, list[str]]:
         return [known[key]] if key in known else ()
 
     found = find_mentions(text, parse(text), lookup)
+    # How the names begin only saves look-ups.
+    assert find_mentions(text, parse(text), lookup, beginnings=Beginnings(known)) == found
     return {name: [text[place.start : place.end] for place in places] for name, places in found.items()}
 
 

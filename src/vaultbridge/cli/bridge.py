@@ -44,7 +44,10 @@ def main(argv: list[str]) -> int:
     if "-h" in argv or "--help" in argv:
         sys.stdout.write(USAGE)
         return 0
+    from vaultbridge.cli.stdio import explain_to_person
+
     try:
+        explain_to_person("bridge", "Put it into an assistant's list of MCP servers (docs/http.md).")
         return _serve(read_options(argv, os.environ), os.environ.get("OBSIDIAN_MCP_API_KEY", ""))
     except InvalidArgument as error:
         from vaultbridge.cli.terminal import to_one_line

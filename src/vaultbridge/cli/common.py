@@ -64,8 +64,8 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
     except VaultbridgeError as error:
         if isinstance(error, NoteNotFound) and not error.hint:
             error.hint = "`vaultbridge search` finds notes by their words."
-        if isinstance(error, VaultNotFound) and error.place:
-            error.message = f"There is no folder {error.place}."
+        if isinstance(error, VaultNotFound):
+            _explain_missing_vault(parser, argv, error)
         if not (isinstance(error, InvalidArgument) and _is_wrong_usage(parser, args, error)):
             report(error, as_json=args.json)
             return FAILED
@@ -90,6 +90,20 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
     except KeyboardInterrupt:
         sys.stderr.write("\n")
         return 130
+
+
+def _explain_missing_vault(parser: Parser, argv: list[str], error: VaultNotFound) -> None:
+    """Say what only its owner may see: where the folder should be. In a folder of notes that Obsidian has
+    never opened, give the command that uses it all the same."""
+    from shlex import join
+
+    from vaultbridge.server.vault_choice import UnnamedVault, contains_notes, find_here
+
+    if error.place:
+        error.message = f"There is no folder {error.place}."
+    if isinstance(error, UnnamedVault) and contains_notes(find_here()):
+        command = f"{own_command()} {parser.prog.partition(' ')[2]} -v . {join(argv)}".rstrip()
+        error.hint = f"{error.hint} To use the notes in this folder: {command}"
 
 
 def _set_default_vault(args: argparse.Namespace, *, needed: bool) -> None:
@@ -178,9 +192,9 @@ def say(text: str = "") -> None:
 
 def find_default_vault() -> str:
     """Find the vault of a command that names none. Raises VaultNotFound."""
-    from vaultbridge.server.vault_choice import choose_vault
+    from vaultbridge.server.vault_choice import choose_vault, find_here
 
-    return choose_vault(os.environ, str(Path.cwd()))
+    return choose_vault(os.environ, find_here())
 
 
 def repeat_vault(args: argparse.Namespace) -> str:

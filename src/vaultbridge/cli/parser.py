@@ -18,6 +18,9 @@ from vaultbridge.system import expand_home
 USAGE = 2
 """The exit code of wrong usage."""
 
+VAULT_HELP = "a vault's folder, or its name in Obsidian"
+OPTION_HELP = "another way to name the vault"
+
 LARGEST_NUMBER = 2**63 - 1
 """SQLite's largest integer: nobody has more notes, lines or changes."""
 
@@ -152,11 +155,9 @@ class Parser(SuggestingParser):
             "vault",
             metavar="VAULT",
             nargs="?",
-            help="a vault's folder, or its name in Obsidian; by default the one you are in, or the only one",
+            help=f"{VAULT_HELP}; by default the one you are in, or the only one",
         )
-        self.add_argument(
-            "-v", "--vault", dest="vault_option", metavar="VAULT", help="the same, as an option"
-        )
+        self.add_argument("-v", "--vault", dest="vault_option", metavar="VAULT", help=OPTION_HELP)
 
     def parse(self, argv: list[str]) -> argparse.Namespace:
         args = super().parse(argv)
@@ -265,10 +266,10 @@ def _is_vault_folder(word: str) -> bool:
 
 
 def _has_default_vault() -> bool:
-    from vaultbridge.server.vault_choice import choose_vault
+    from vaultbridge.server.vault_choice import choose_vault, find_here
 
     try:
-        return bool(choose_vault(os.environ, str(Path.cwd())))
+        return bool(choose_vault(os.environ, find_here()))
     except VaultNotFound:
         return False
     except VaultbridgeError:

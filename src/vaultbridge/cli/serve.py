@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vaultbridge.cli.common import OK, emit, open_browser, own_command, run, say
-from vaultbridge.cli.parser import Parser, parse_port
+from vaultbridge.cli.parser import OPTION_HELP, VAULT_HELP, Parser, parse_port
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.protocols.http.guard import explain_bad_host, explain_bad_origin
+from vaultbridge.server.vault_choice import REASONS, choose_vaults, contains_notes, find_here
 from vaultbridge.system import expand_home
 
 if TYPE_CHECKING:
     from vaultbridge.server.config.model import Config
     from vaultbridge.server.serve import Listening
+    from vaultbridge.server.vault_choice import Source
 
 EPILOG = """The configuration file has the same settings and more (docs/config.md); these options override it.
 Without --port, it uses the port this vault had last, otherwise 3000, otherwise any free one."""
@@ -25,7 +27,10 @@ Without --port, it uses the port this vault had last, otherwise 3000, otherwise 
 
 def main(argv: list[str]) -> int:
     parser = Parser("serve", "Serve vaults to assistants, on one port on this machine.", epilog=EPILOG)
-    parser.add_argument("vaults", metavar="VAULT", nargs="*", help="a vault's folder or its name in Obsidian")
+    parser.add_argument("vaults", metavar="VAULT", nargs="*", help=f"{VAULT_HELP} (several are possible)")
+    parser.add_argument(
+        "-v", "--vault", dest="more_vaults", action="append", default=[], metavar="VAULT", help=OPTION_HELP
+    )
     parser.add_argument("--port", type=parse_port, help="use this port or fail; 0: any free one")
     parser.add_argument("--host", type=_parse_host, help="the address to listen on (127.0.0.1)")
     parser.add_argument("--read-only", action="store_true", help="allow no changes")
@@ -89,17 +94,12 @@ def _check(text: str, fault: str) -> str:
 def _serve(args: argparse.Namespace) -> int:
     import asyncio
 
-    from vaultbridge.server.config.model import VAULT_VARIABLE, apply_environment, config_file, load_config
+    from vaultbridge.server.config.model import apply_environment, config_file, load_config
     from vaultbridge.server.logs import start_logging
     from vaultbridge.server.serve import ServeOptions, serve
 
-    environ = dict(os.environ)
-    if args.vaults:
-        # They replace those in the environment, but the file's settings for them must still apply.
-        environ.pop(VAULT_VARIABLE, None)
-
     def overlay(config: Config) -> Config:
-        return apply_arguments(apply_environment(config, environ), args)
+        return apply_arguments(apply_environment(config, os.environ), args)
 
     file = expand_home(str(args.config)).absolute() if args.config is not None else config_file(os.environ)
     if args.config is not None and not file.is_file():
@@ -107,12 +107,24 @@ def _serve(args: argparse.Namespace) -> int:
         raise InvalidArgument(
             f"There is no file {args.config.name!r}.", argument="usage", hint="See --config."
         )
-    config = overlay(load_config(file))
+    written = load_config(file)
+    choice = choose_vaults(
+        os.environ,
+        find_here(),
+        named=[*args.vaults, *args.more_vaults],
+        configured=lambda: [vault.path for vault in written.vaults],
+    )
+    args.vaults = choice.vaults
+    config = overlay(written)
     start_logging(config.log.level)
     options = ServeOptions(config=config, config_file=file, overlay=overlay)
 
     def say_where(listening: Listening) -> None:
-        announce(listening, as_json=args.json, link=args.link or sys.stdout.isatty())
+        if choice.source == "obsidian" and contains_notes(find_here()):
+            sys.stderr.write(
+                f"note: This folder contains notes too. To serve them instead: {own_command()} serve -v .\n"
+            )
+        announce(listening, choice.source, as_json=args.json, link=args.link or sys.stdout.isatty())
         if args.open:
             open_browser(listening.open_once)
         # What plugins print goes to the log: a program expects exactly one line here.
@@ -126,7 +138,7 @@ def apply_arguments(config: Config, args: argparse.Namespace) -> Config:
     """Override `config` by the command line."""
     from msgspec.structs import replace
 
-    from vaultbridge.server.config.model import choose_vaults
+    from vaultbridge.server.config.model import describe_vaults
 
     given = {"host": args.host, "port": args.port, "cors": args.cors}
     given |= {"tls_certificate": args.tls_certificate, "tls_key": args.tls_key}
@@ -146,7 +158,7 @@ def apply_arguments(config: Config, args: argparse.Namespace) -> Config:
     return replace(
         config,
         # A vault that the file describes keeps its settings.
-        vaults=choose_vaults(config.vaults, args.vaults) or config.vaults,
+        vaults=describe_vaults(config.vaults, args.vaults) or config.vaults,
         server=server,
         scope=scope,
         tools=replace(
@@ -160,8 +172,9 @@ def apply_arguments(config: Config, args: argparse.Namespace) -> Config:
     )
 
 
-def announce(listening: Listening, *, as_json: bool, link: bool) -> None:
-    """Print the addresses: one line for a program, a few for a person, with the link if wanted."""
+def announce(listening: Listening, source: Source, *, as_json: bool, link: bool) -> None:
+    """Print the addresses: one line for a program, a few for a person. The link comes last, if wanted, and
+    alone in its line: that is where a person looks, and terminals make it clickable there."""
     url = listening.url
     for notice in listening.notices:
         sys.stderr.write(f"note: {notice}\n")
@@ -173,6 +186,7 @@ def announce(listening: Listening, *, as_json: bool, link: bool) -> None:
                 "port": listening.port,
                 "pid": os.getpid(),
                 "vaults": [{"name": vault.name, "path": str(vault.folder)} for vault in listening.vaults],
+                "vaultsFrom": source,
                 "mcp": f"{url}/mcp",
                 "sse": f"{url}/sse",
                 "bridge": f"{url}/bridge/v1",
@@ -185,12 +199,8 @@ def announce(listening: Listening, *, as_json: bool, link: bool) -> None:
     else:
         folder = shlex.quote(str(listening.vaults[0].folder))
         names = ", ".join(vault.name for vault in listening.vaults)
-        say(f"Serving {names} at {url}\n")
+        say(f"Serving {names} ({REASONS[source]}) at {url}\n")
         command = own_command()
-        # The link works once, for the person who started this; it must not stay in a service's log for
-        # somebody else to use.
-        page = listening.open_once if link else f"{command} page {folder}    prints the link"
-        say(f"  you, in a browser       {page}")
         if listening.ide:
             say(f"  Claude Code, as an IDE  cd {folder} && claude    then type /ide")
         token = '"Authorization: Bearer TOKEN"' if listening.needs_token else ""
@@ -201,7 +211,13 @@ def announce(listening: Listening, *, as_json: bool, link: bool) -> None:
         say(f"  curl and scripts        curl {f'-H {token} ' if token else ''}{url}/bridge/v1/tools")
         if token:
             say(f"  TOKEN                   {command} token make NAME    prints one")
-        for source in listening.code:
-            say(f"  runs code of            {source}")
-        say("\nCtrl+C stops.")
+        for code in listening.code:
+            say(f"  runs code of            {code}")
+        # The link works once, for the person who started this; it must not stay in a service's log for
+        # somebody else to use.
+        if link:
+            say(f"\nCtrl+C stops it. Open this link in your browser; it works once:\n\n{listening.open_once}")
+        else:
+            say(f"  you, in a browser       {command} page {folder}    prints the link")
+            say("\nCtrl+C stops it.")
     sys.stdout.flush()

@@ -14,11 +14,12 @@ usage: vaultbridge stdio [VAULT…] [options]
 
 An MCP server on standard input and output, started by an assistant.
 
-VAULT is a vault's folder, or its name in Obsidian. Without any,
-VAULTBRIDGE_VAULT names them (separated as in PATH), or the configuration file
-does, or they are those open in Obsidian, or the one opened last.
+VAULT is a vault's folder, or its name in Obsidian. Without any, it is the one
+whose folder this is started in; or VAULTBRIDGE_VAULT names them (separated as
+in PATH), or the configuration file does; or it is the only one in Obsidian.
 
 options:
+  -v, --vault VAULT      another way to name a vault (may be repeated)
   --read-only            allow no changes
   --allow GLOB           only these folders or notes exist (may be repeated)
   --deny GLOB            these do not exist (may be repeated)
@@ -41,7 +42,8 @@ _CHOICES: Final = {
     "--tool-errors": ("tool_errors", ("auto", "protocol", "result")),
     "--log-level": ("log_level", ("debug", "info", "warning", "error")),
 }
-OPTIONS: Final = (*_FLAGS, *_TEXTS, *_LISTS, *_CHOICES, "--timeout", "--help")
+_VAULT: Final = ("-v", "--vault")
+OPTIONS: Final = (*_FLAGS, *_TEXTS, *_LISTS, *_CHOICES, *_VAULT, "--timeout", "--help")
 
 LONGEST_SECONDS: Final = 600.0
 """The longest time limit of a call: no client waits longer."""
@@ -59,6 +61,7 @@ def main(argv: list[str]) -> int:
     from vaultbridge.server.stdio.serve import StdioOptions, serve
 
     try:
+        explain_to_person("stdio", "`vaultbridge connect` adds it to an assistant's list.")
         return serve(StdioOptions(**parse_arguments(argv)))
     except (WrongUsage, InvalidArgument) as error:
         from vaultbridge.cli.terminal import to_one_line
@@ -66,6 +69,22 @@ def main(argv: list[str]) -> int:
         usage = "usage: vaultbridge stdio [VAULT …] [options]; `vaultbridge stdio --help` explains them"
         sys.stderr.write(f"vaultbridge stdio: {to_one_line(str(error))}\n{usage}\n")
         return 2
+
+
+def explain_to_person(command: str, advice: str) -> None:
+    """Tell somebody who typed the command what it is waiting for. An assistant never reads this: its end of
+    standard input is no terminal."""
+    try:
+        typed = sys.stdin is not None and sys.stdin.isatty()
+    except ValueError:
+        return
+    if typed and sys.stderr is not None:
+        sys.stderr.write(
+            f"vaultbridge {command}: This is an MCP server. Assistants start it, and send it messages on"
+            f" standard input.\n{advice}\nTo use your notes here: `vaultbridge --help`. In a browser:"
+            " `vaultbridge serve`.\nIt is waiting for messages now. Ctrl+C ends it.\n"
+        )
+        sys.stderr.flush()
 
 
 def parse_arguments(argv: list[str]) -> dict[str, Any]:
@@ -86,7 +105,10 @@ def parse_arguments(argv: list[str]) -> dict[str, Any]:
                 raise WrongUsage(_explain_unknown(option, word))
             if not equals and (value := next(rest, "")) == "":
                 raise WrongUsage(f"{option} needs a value.")
-            _set(found, option, value)
+            if option in _VAULT:
+                vaults.append(value)
+            else:
+                _set(found, option, value)
     if vaults:
         found["vaults"] = tuple(vaults)
     return found

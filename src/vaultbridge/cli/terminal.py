@@ -8,10 +8,13 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOBase, TextIOWrapper
-from typing import Final, Literal, TextIO, cast
+from typing import TYPE_CHECKING, Final, Literal, TextIO, cast
+
+if TYPE_CHECKING:
+    import subprocess
 
 When = Literal["auto", "always", "never"]
 
@@ -38,7 +41,8 @@ ERROR_CHARS = 1000
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 PLAIN_WIDTH: Final = 80
-"""The width if there is no terminal to ask."""
+PLAIN_HEIGHT: Final = 24
+"""The size if there is no terminal to ask: that of the first ones, which programs still expect."""
 
 NARROWEST: Final = 20
 """The least width that is used: a terminal that reports less is wrong."""
@@ -149,63 +153,114 @@ def _understands_escapes() -> bool:
 
 @contextmanager
 def page_output(*, wanted: bool, environ: Mapping[str, str] = os.environ) -> Iterator[None]:
-    """Send what is printed through the person's pager, if standard output is a terminal.
+    """Send what is printed through the person's pager, if standard output is a terminal and too small for it.
 
-    With its usual options `less` shows short output at once and ends. `PAGER=cat` or an empty `PAGER`
-    switches it off, and so does a pager that is not installed: the shell would only say so, and the output
-    would be lost."""
+    Only then: a pager may hold the screen until somebody presses a key, and whatever comes next in a script
+    or a Makefile waits for that. `PAGER=cat` or an empty `PAGER` switches it off, and so does a pager that is
+    not installed: the shell would only say so, and the output would be lost."""
     pager = environ.get("PAGER", "less")
     if not (wanted and sys.stdout.isatty()) or pager in ("", "cat") or environ.get("TERM") == "dumb":
         yield
         return
-    import subprocess
     from shutil import which
 
     program = (pager.split() or [""])[0]
     if which(program, path=environ.get("PATH")) is None:
         yield
         return
-
-    try:
-        process = subprocess.Popen(
-            pager, shell=True, stdin=subprocess.PIPE, env={"LESS": "FRX", "LESSCHARSET": "utf-8", **environ}
-        )
-    except OSError:
-        yield
-        return
-    assert process.stdin is not None
     screen, remarks = sys.stdout, sys.stderr
-    sys.stdout = output = _PagerInput(process.stdin, encoding="utf-8", errors="backslashreplace")
+    output = _PagedOutput(screen, lambda: _start_pager(pager, environ))
     held = _Remarks(output, remarks)
-    sys.stderr = cast("TextIO", held)
+    sys.stdout, sys.stderr = cast("TextIO", output), cast("TextIO", held)
     try:
         yield
     finally:
-        with suppress(BrokenPipeError, ValueError):  # the person has closed the pager
-            sys.stdout.close()
         sys.stdout, sys.stderr = screen, remarks
-        while True:
-            try:
-                process.wait()
-                break
-            except KeyboardInterrupt:
-                continue  # meant for the pager: `less` stops a search with it
+        output.finish()
         remarks.write("".join(held.waiting))
 
 
-class _PagerInput(TextIOWrapper):
-    begun = False
+def _start_pager(pager: str, environ: Mapping[str, str]) -> subprocess.Popen[bytes] | None:
+    import subprocess
+
+    settings = {"LESS": "FRX", "LESSCHARSET": "utf-8", **environ}
+    try:
+        return subprocess.Popen(pager, shell=True, stdin=subprocess.PIPE, env=settings)
+    except OSError:
+        return None
+
+
+class _PagedOutput(TextIOBase):
+    """Keeps what is printed until it fills the screen, and then starts the pager. What fits is printed at the
+    end."""
+
+    def __init__(self, screen: TextIO, start: Callable[[], subprocess.Popen[bytes] | None]) -> None:
+        self._screen, self._start = screen, start
+        self._columns, rows = read_size(1)
+        self._room = rows - 1  # the prompt takes a row
+        self._kept: list[str] = []
+        self._process: subprocess.Popen[bytes] | None = None
+        self._pipe: TextIO | None = None
+        self.begun = False
 
     def write(self, text: str, /) -> int:
         self.begun = True
-        return super().write(text)
+        if self._pipe is not None:
+            return self._pipe.write(text)
+        self._kept.append(text)
+        self._room -= sum(_count_rows(line, self._columns) for line in text.split("\n")[:-1])
+        if self._room < 0:
+            self._open()
+        return len(text)
+
+    def _open(self) -> None:
+        self._process = self._start()
+        if self._process is None or self._process.stdin is None:
+            self._pipe = self._screen
+        else:
+            self._pipe = TextIOWrapper(self._process.stdin, encoding="utf-8", errors="backslashreplace")
+        self._release()
+
+    def _release(self) -> None:
+        kept, self._kept = self._kept, []
+        (self._pipe or self._screen).write("".join(kept))
+
+    def finish(self) -> None:
+        """Print what was kept, or wait until the person has left the pager."""
+        if self._process is None or self._pipe is None:
+            self._release()
+            return
+        with suppress(BrokenPipeError, ValueError):  # the person has closed the pager
+            self._pipe.close()
+        while True:
+            try:
+                self._process.wait()
+                return
+            except KeyboardInterrupt:
+                continue  # meant for the pager: `less` stops a search with it
+
+    def flush(self) -> None:
+        if self._pipe is not None:
+            self._pipe.flush()
+
+    def isatty(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._screen.fileno()
+
+
+def _count_rows(line: str, columns: int) -> int:
+    """How many rows of the terminal a line takes."""
+    return max(1, -(-measure(_ESCAPES.sub("", line)) // columns))
 
 
 class _Remarks(TextIOBase):
-    """Standard error while a pager runs. A remark after the first line of output, such as how many notes
-    there are, waits until the pager has ended; progress comes before that line and is shown at once."""
+    """Standard error while output may be paged. A remark after the first line of output, such as how many
+    notes there are, waits until the output is there to be read; progress comes before that line and is shown
+    at once."""
 
-    def __init__(self, output: _PagerInput, stream: TextIO) -> None:
+    def __init__(self, output: _PagedOutput, stream: TextIO) -> None:
         self._output, self._stream = output, stream
         self.waiting: list[str] = []
 
@@ -225,12 +280,19 @@ class _Remarks(TextIOBase):
         return self._stream.fileno()
 
 
+def read_size(stream_number: int) -> tuple[int, int]:
+    """The columns and rows of the terminal that a stream leads to. One that does not know them gets the usual
+    ones."""
+    try:
+        size = os.get_terminal_size(stream_number)
+    except OSError:
+        return PLAIN_WIDTH, PLAIN_HEIGHT
+    return max(size.columns or PLAIN_WIDTH, NARROWEST), size.lines or PLAIN_HEIGHT
+
+
 def read_width(stream_number: int) -> int:
     """The width of the terminal that a stream leads to, or PLAIN_WIDTH."""
-    try:
-        return max(os.get_terminal_size(stream_number).columns, NARROWEST)
-    except OSError:
-        return PLAIN_WIDTH
+    return read_size(stream_number)[0]
 
 
 def render_table(names: Sequence[str], rows: Sequence[Sequence[str]], terminal: Terminal) -> Iterator[str]:

@@ -104,6 +104,11 @@ class FileTable:
             return ()
         return (bucket,) if isinstance(bucket, str) else bucket
 
+    def list_keys(self, ending: str) -> Iterator[str]:
+        """Yield the keys of all names that end like this, without the ending."""
+        size = len(ending)
+        return (key[:-size] for key in self._named if key.endswith(ending))
+
     def same_path(self, path: str) -> tuple[str, ...]:
         """Return the files whose whole path equals `path` except for case and Unicode form."""
         wanted = name_key(path)

@@ -15,6 +15,7 @@ import contextlib
 import hashlib
 import logging
 import os
+import shlex
 import signal
 import ssl
 import sys
@@ -48,14 +49,14 @@ from vaultbridge.server.access import (
     allows_local_programs,
     is_for_this_machine,
 )
-from vaultbridge.server.config.model import Config, ServerConfig, VaultConfig
+from vaultbridge.server.assistants.entry import find_own_command
+from vaultbridge.server.config.model import Config, ServerConfig
 from vaultbridge.server.ide import HubAccess, IdeService
 from vaultbridge.server.live import LiveConfig, watch
 from vaultbridge.server.page_settings import ServedFacts, add_settings_routes
 from vaultbridge.server.presence import LOOPBACK_FOR_WILDCARD, Presence
 from vaultbridge.server.servers import ServedVault, Servers, find_served_vaults
 from vaultbridge.server.tokens import TokenStore
-from vaultbridge.server.vault_choice import list_obsidian_vaults
 from vaultbridge.system import expand_home
 from vaultbridge.tools.standard import standard_catalog
 from vaultbridge.web.api.activity import add_activity_routes
@@ -178,8 +179,7 @@ async def run_server(
     config = options.config
     tokens = TokenStore(options.config_file.parent)
     check_exposure(config, tokens)
-    wanted = config.vaults or [VaultConfig(path=folder) for folder in list_obsidian_vaults(environ)]
-    vaults = find_served_vaults(wanted, environ)
+    vaults = find_served_vaults(config.vaults, environ)
     tls = load_tls(config.server)
     async with contextlib.AsyncExitStack() as stack:
         catalog = standard_catalog()
@@ -214,7 +214,8 @@ async def run_server(
         )
         live = LiveConfig(options, catalog, servers, access, [hub for _, hub in ide.hubs], folders)
         await live.start()
-        codes = LinkCodes(presence.token)
+        renew = shlex.join([*find_own_command(), "page", str(vaults[0].folder)])
+        codes = LinkCodes(presence.token, renew=renew)
         assistants = AssistantsView(
             activity,
             pauses,

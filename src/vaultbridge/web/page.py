@@ -8,7 +8,7 @@ Host and Origin checks. The page itself fetches what it shows over `/editor` and
 token. The token is in the fragment of the page's link, which browsers do not send, so this module never sees
 it.
 
-    codes = LinkCodes(token)
+    codes = LinkCodes(token, renew="vaultbridge page VAULT")
     codes.add_routes(app, guard=guard)              # POST /page/code
     link = make_code_link(url, codes.make())
 
@@ -164,7 +164,8 @@ def _text(status: int, text: str) -> web.Response:
 
 
 CODES: Final = 32
-"""How many unused codes are valid at once; beyond that the oldest becomes invalid."""
+"""How many unused codes are valid at once, and how many used ones are remembered; beyond that the oldest
+becomes invalid, or is forgotten."""
 
 CODE_SECONDS: Final = 24 * 3600.0
 """How long an unused code is valid: a link printed in the morning still works in the evening."""
@@ -176,9 +177,12 @@ BODY_BYTES: Final = 1024
 BODY_SECONDS: Final = 5.0
 """A code is short and is sent by a page on this machine."""
 
-SPENT: Final = (
-    "This link was already used or is too old. Run `vaultbridge page VAULT` in a terminal for a new one."
-)
+ANY_VAULT: Final = "vaultbridge page VAULT"
+"""The command that prints a link, for whoever may not learn where the vault is."""
+
+
+def explain_spent(command: str) -> str:
+    return f"This link was already used, or has expired. For a new one, run this in a terminal: {command}"
 
 
 def make_code_link(url: str, code: str) -> str:
@@ -191,12 +195,17 @@ class _Exchange(Struct, frozen=True):
 
 
 class LinkCodes:
-    """`token` is what a code is exchanged for."""
+    """`token` is what a code is exchanged for. `renew` is the command that prints a new link to this page: it
+    contains paths of this machine, so only those see it who show a code that was valid once."""
 
-    def __init__(self, token: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, token: str, *, renew: str = ANY_VAULT, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._token = token
+        self._renew = renew
         self._clock = clock
         self._made: OrderedDict[str, float] = OrderedDict()
+        self._spent: OrderedDict[str, None] = OrderedDict()
 
     def make(self) -> str:
         code = secrets.token_urlsafe(CODE_BYTES)
@@ -208,7 +217,16 @@ class LinkCodes:
     def redeem(self, code: str) -> str | None:
         """Exchange a valid code for the token; None for any other. The code is then no longer valid."""
         ends = self._made.pop(code, None)
-        return self._token if ends is not None and self._clock() <= ends else None
+        if ends is None:
+            return None
+        self._spent[code] = None
+        if len(self._spent) > CODES:
+            self._spent.popitem(last=False)
+        return self._token if self._clock() <= ends else None
+
+    def explain_refusal(self, code: str) -> str:
+        """Why a code was refused, and how to get a new link."""
+        return explain_spent(self._renew if code in self._spent else ANY_VAULT)
 
     def add_routes(self, app: web.Application, *, guard: HostGuard) -> None:
         async def exchange(request: web.Request) -> web.StreamResponse:
@@ -230,7 +248,7 @@ class LinkCodes:
             return _refuse(400, "INVALID_PARAMS", 'The body is {"code": "…"}.')
         token = self.redeem(body.code)
         if token is None:
-            return _refuse(403, "SPENT", SPENT)
+            return _refuse(403, "SPENT", self.explain_refusal(body.code))
         return web.json_response({"token": token}, headers={**HEADERS, "Cache-Control": "no-store"})
 
 

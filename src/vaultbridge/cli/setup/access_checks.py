@@ -38,12 +38,12 @@ def list_some(names: list[str], most: int = 5) -> str:
 def check_code(folder: Path, tools: ToolsConfig) -> Finding:
     """List what runs in our servers without being ours. Nothing of it is run here."""
     from vaultbridge.plugins.registry import FOLDER, PluginRegistry
-    from vaultbridge.server.vault_choice import list_obsidian_vaults
+    from vaultbridge.server.vault_choice import choose_vaults, find_here
     from vaultbridge.tools.base.catalog import Catalog
 
     vaults: list[Path] = []
     with suppress(VaultbridgeError):
-        vaults = [Path(vault) for vault in list_obsidian_vaults(os.environ)]
+        vaults = [Path(vault) for vault in choose_vaults(os.environ, find_here()).vaults]
     registry = PluginRegistry(
         Catalog(), folder / FOLDER, vaults=vaults, reserved=frozenset(), switch=lambda tool: None
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vaultbridge.cli.common import FAILED, OK, emit, find_default_vault, run, say
-from vaultbridge.cli.parser import Parser
+from vaultbridge.cli.parser import OPTION_HELP, VAULT_HELP, Parser
 from vaultbridge.errors import EditRefused, InvalidArgument, VaultbridgeError
 from vaultbridge.system import read_file_uri
 
@@ -46,12 +46,12 @@ def main(argv: list[str]) -> int:
         "vault",
         metavar="VAULT",
         nargs="?",
-        help="a vault's folder, or its name in Obsidian; by default the one you are in, or the only one",
+        help=f"{VAULT_HELP}; by default the one you are in, or the only one",
     )
     parser.add_argument(
         "options", metavar="OPTION", nargs="*", help="options of `vaultbridge stdio`, after --"
     )
-    parser.add_argument("-v", "--vault", dest="named", metavar="VAULT", help="the vault, as an option")
+    parser.add_argument("-v", "--vault", dest="named", metavar="VAULT", help=OPTION_HELP)
     parser.add_argument("--name", help="the server's name there (default: the vault's name)")
     parser.add_argument("--file", type=Path, help="the assistant's file, if it is elsewhere")
     parser.add_argument("--remove", action="store_true", help="remove the server from the list")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from vaultbridge.cli.common import FAILED, OK, emit, report, run, say
-from vaultbridge.cli.parser import Parser
+from vaultbridge.cli.parser import OPTION_HELP, Parser
 from vaultbridge.cli.setup.connect import (
     advise_on_path,
     choose_assistants,
@@ -49,9 +49,7 @@ def main_init(argv: list[str]) -> int:
         "init", "Set everything up: choose a vault and connect your assistants to it.", epilog=EPILOG
     )
     parser.add_argument("vault", metavar="VAULT", nargs="?", help="this vault, instead of asking")
-    parser.add_argument(
-        "-v", "--vault", dest="vault_by_option", metavar="VAULT", help="the same, as an option"
-    )
+    parser.add_argument("-v", "--vault", dest="vault_by_option", metavar="VAULT", help=OPTION_HELP)
     parser.add_argument(
         "--assistant",
         action="append",
@@ -107,14 +105,16 @@ def _set_up(args: argparse.Namespace) -> int:
 
 def list_vaults() -> list[Path]:
     """The vaults that a person may mean, the most likely first."""
-    from vaultbridge.server.config.model import VAULT_VARIABLE, config_file, load_config
-    from vaultbridge.server.vault_choice import find_vault_around
+    from vaultbridge.server.config.model import config_file, load_config
+    from vaultbridge.server.vault_choice import VAULT_VARIABLE, expand_variables, find_here, find_vault_around
     from vaultbridge.vault.obsidian import find_vault, list_known_vaults
 
     found: dict[Path, None] = {}
-    if around := find_vault_around(str(Path.cwd())):
+    if around := find_vault_around(find_here()):
         found[Path(around).resolve()] = None
-    named = os.environ.get(VAULT_VARIABLE, "").split(os.pathsep)
+    named = [
+        expand_variables(text, os.environ) for text in os.environ.get(VAULT_VARIABLE, "").split(os.pathsep)
+    ]
     named += [vault.path for vault in load_config(config_file(os.environ)).vaults]
     for text in filter(None, named):
         try:

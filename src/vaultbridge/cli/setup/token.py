@@ -97,17 +97,18 @@ def _make(args: argparse.Namespace, store: TokenStore) -> None:
 
 def _find_unused_patterns(token: AccessToken, configured: Sequence[VaultConfig]) -> list[str]:
     """The token's patterns that match nothing in any vault that it may be for. Raises VaultNotFound."""
-    from vaultbridge.server.config.model import VaultConfig
+    from vaultbridge.server.config.model import describe_vaults
     from vaultbridge.server.servers import find_served_vaults
     from vaultbridge.server.unused_patterns import find_unused, list_scope_patterns
-    from vaultbridge.server.vault_choice import list_obsidian_vaults
+    from vaultbridge.server.vault_choice import choose_vaults, find_here
     from vaultbridge.vault.paths import Root
     from vaultbridge.vault.walk import FileEntry, walk
 
     patterns = list(list_scope_patterns(" of this token", token.allow, token.deny))
     if not patterns:
         return []  # and no vault need be looked for
-    wanted = configured or [VaultConfig(path=path) for path in list_obsidian_vaults(os.environ)]
+    chosen = choose_vaults(os.environ, find_here(), configured=lambda: [vault.path for vault in configured])
+    wanted = describe_vaults(configured, chosen.vaults)
     files = [
         entry.path
         for vault in find_served_vaults(wanted)

@@ -12,13 +12,14 @@ import contextlib
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence, Set
 from heapq import nsmallest
+from itertools import chain
 from math import log
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
 from vaultbridge.engine.related.edits import EditableNote, link_at_end, link_mention
-from vaultbridge.engine.related.mentions import UnlinkedMention, find_mentions
+from vaultbridge.engine.related.mentions import Beginnings, UnlinkedMention, find_mentions
 from vaultbridge.engine.related.shared import (
     COMMON_NOTES,
     SharedNeighbours,
@@ -152,6 +153,8 @@ class RelatedSearch:
         self.around: Neighbours = engine.queries.neighbours(db)
         self._sizes = index.sizes(db)[0]
         self._alias_keys = self._load_alias_keys()
+        # Hidden names too: they only decide what is looked up, and a look-up finds no hidden note.
+        self._beginnings = Beginnings(chain(engine.queries.table().list_keys(".md"), self._alias_keys))
         self._shared: tuple[Subject, dict[int, SharedWords]] | None = None
 
     @classmethod
@@ -210,7 +213,8 @@ class RelatedSearch:
         return found.setdefault(path, Evidence(mentions=[], mentioned=[]))
 
     def _add_mentions(self, subject: Subject, found: dict[str, Evidence], linked: set[str]) -> None:
-        for path, mentions in find_mentions(subject.text, subject.note, self.lookup).items():
+        mentioned = find_mentions(subject.text, subject.note, self.lookup, beginnings=self._beginnings)
+        for path, mentions in mentioned.items():
             if path not in linked:
                 evidence = self._add(found, path)
                 evidence.mentions = mentions

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -19,7 +19,6 @@ from msgspec import Struct
 from vaultbridge.index.fold import stands_apart
 from vaultbridge.links.resolve import name_key
 from vaultbridge.links.syntax import fits_wiki
-from vaultbridge.markdown.edits.change import end_of_line, start_of_line
 from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.parse import parse
 from vaultbridge.markdown.text import Positions
@@ -39,7 +38,7 @@ TEXT_CHARS: Final = 400_000
 MENTIONS_EACH: Final = 8
 """How many mentions of one note are kept: one is enough to link it, some may not be linkable."""
 
-_SEPARATOR, _LETTER, _APART, _MARK, _BREAK = range(5)
+_SEPARATOR, _LETTER, _APART, _MARK = range(4)
 
 _COMMENT: Final = re.compile(r"%%.*?(?:%%|\Z)", re.DOTALL)
 _ADDRESS: Final = re.compile(
@@ -69,9 +68,7 @@ class _Kinds(dict[str, int]):
 
     def __missing__(self, char: str) -> int:
         category = unicodedata.category(char)
-        if char in "\r\n":
-            kind = _BREAK
-        elif "\u1160" <= char <= "\u11ff":
+        if "\u1160" <= char <= "\u11ff":
             # A vowel or final consonant of a Hangul syllable in its decomposed form.
             kind = _MARK
         elif stands_apart(char):
@@ -87,13 +84,24 @@ class _Kinds(dict[str, int]):
 _KINDS: Final = _Kinds()
 
 
+_LINE: Final = re.compile(r"[^\r\n]+")
+_ASCII_WORD: Final = re.compile(r"[A-Za-z0-9]+")
+
+
 def split_units(text: str) -> list[list[tuple[int, int]]]:
     """Return the words of each line that has any, as offsets: runs of letters, and single characters of
     scripts without spaces, with the marks that belong to them."""
-    lines: list[list[tuple[int, int]]] = []
+    lines = (_split_line(text, *match.span()) for match in _LINE.finditer(text))
+    return [line for line in lines if line]
+
+
+def _split_line(text: str, floor: int, ceiling: int) -> list[tuple[int, int]]:
+    row = text[floor:ceiling]
+    if row.isascii():
+        return [match.span() for match in _ASCII_WORD.finditer(text, floor, ceiling)]
     line: list[tuple[int, int]] = []
     begun = -1
-    for at, char in enumerate(text):
+    for at, char in enumerate(row, floor):
         kind = _KINDS[char]
         if kind == _LETTER:
             if begun < 0:
@@ -110,36 +118,72 @@ def split_units(text: str) -> list[list[tuple[int, int]]]:
             begun = -1
         if kind == _APART:
             line.append((at, at + 1))
-        elif kind == _BREAK and line:
-            lines.append(line)
-            line = []
     if begun >= 0:
-        line.append((begun, len(text)))
-    if line:
-        lines.append(line)
-    return lines
+        line.append((begun, ceiling))
+    return line
+
+
+BEGINNING: Final = 3
+"""By how many of its first characters a name is recognized: at nearly all words of a text no name begins, and
+then none is looked up."""
+
+
+class Beginnings:
+    """How names begin, to look up no others. `keys` are those of all names."""
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        self._longest: dict[str, int] = {}
+        for key in keys:
+            beginning = key[:BEGINNING]
+            if len(key) > self._longest.get(beginning, 0):
+                self._longest[beginning] = len(key)
+
+    def measure(self, text: str, at: int) -> int:
+        """The length of the longest name that may begin here; 0 if none does."""
+        longest = self._longest.get(text[at : at + BEGINNING], 0)
+        if longest:
+            return longest
+        # A name may be shorter than what others are recognized by.
+        return max(size if text[at : at + size] in self._longest else 0 for size in range(1, BEGINNING))
 
 
 def find_mentions(
-    text: str, note: Note, lookup: Lookup, *, only: Collection[str] = ()
+    text: str,
+    note: Note,
+    lookup: Lookup,
+    *,
+    beginnings: Beginnings | None = None,
+    only: Collection[str] = (),
 ) -> dict[str, list[UnlinkedMention]]:
     """Return the mentions of each note, in the order of the text. A name that several notes have mentions
-    none of them. `only` are the keys that are looked for; if empty, whatever `lookup` knows."""
+    none of them. `beginnings` are those of the names that `lookup` knows. `only` are the keys that are looked
+    for; if empty, whatever `lookup` knows."""
     text = text[:TEXT_CHARS]
-    blocked = _Blocked(text, note)
+    if only:
+        beginnings = Beginnings(only)
     positions = Positions(text)
     found: list[tuple[str, UnlinkedMention]] = []
+    lines: list[tuple[int, int]] = []
     looked = 0
-    for units in split_units(text):
+    for match in _LINE.finditer(text):
+        if only:
+            row = name_key(match[0])
+            if not any(key in row for key in only):
+                continue
+        units = _split_line(text, *match.span())
+        if not units:
+            continue
         looked += len(units)
         if looked > TEXT_UNITS:
             break
-        line = _MentionLine(text, units)
-        if not only or any(key in line.key for key in only):
-            places = line.find(lookup)
-            found += [
-                (path, UnlinkedMention(start, end, positions.line_of(start))) for path, start, end in places
-            ]
+        places = [*_MentionLine(text, *match.span(), units).find(lookup, beginnings)]
+        if places:
+            number = positions.line_of(match.start())
+            found += [(path, UnlinkedMention(start, end, number)) for path, start, end in places]
+            lines.append(match.span())
+    if not found:
+        return {}
+    blocked = _Blocked(text, note, lines)
     free = [
         (path, mention) for path, mention in found if path and not blocked.touches(mention.start, mention.end)
     ]
@@ -155,51 +199,70 @@ class _MentionLine:
     """One line, its words, and where a name may begin and end: at a word, or at the signs right before and
     after it, as in `C++` or `@home`."""
 
-    __slots__ = ("_base", "_ends", "_exact", "_starts", "_text", "key")
+    __slots__ = ("_base", "_exact", "_key", "_text", "_units")
 
-    def __init__(self, text: str, units: list[tuple[int, int]]) -> None:
-        floor, ceiling = start_of_line(text, units[0][0]), end_of_line(text, units[-1][1])
+    def __init__(self, text: str, floor: int, ceiling: int, units: list[tuple[int, int]]) -> None:
         self._base = floor
         self._text = text[floor:ceiling]
-        self.key = name_key(self._text)
+        self._units = [(start - floor, end - floor) for start, end in units]
+        self._key = name_key(self._text)
         # Whether the key of a part of the line is that part of the line's key. How a sigma is lowered depends
         # on what follows it.
-        self._exact = len(self.key) == len(self._text) and (
+        self._exact = len(self._key) == len(self._text) and (
             self._text.isascii() or ("Σ" not in self._text and unicodedata.is_normalized("NFC", self._text))
         )
-        self._starts: list[tuple[int, ...]] = []
-        self._ends: list[tuple[int, ...]] = []
-        for number, (start, end) in enumerate(units):
-            before = units[number - 1][1] if number else floor
-            after = units[number + 1][0] if number + 1 < len(units) else ceiling
-            first, last = start, end
-            while first > before and not text[first - 1].isspace():
-                first -= 1
-            while last < after and not text[last].isspace():
-                last += 1
-            self._starts.append((start - floor,) if first == start else (first - floor, start - floor))
-            self._ends.append((end - floor,) if last == end else (last - floor, end - floor))
 
-    def find(self, lookup: Lookup) -> Iterator[tuple[str, int, int]]:
+    def _list_starts(self, number: int) -> tuple[int, ...]:
+        start = first = self._units[number][0]
+        before = self._units[number - 1][1] if number else 0
+        while first > before and not self._text[first - 1].isspace():
+            first -= 1
+        return (start,) if first == start else (first, start)
+
+    def _list_ends(self, number: int) -> tuple[int, ...]:
+        end = last = self._units[number][1]
+        after = self._units[number + 1][0] if number + 1 < len(self._units) else len(self._text)
+        while last < after and not self._text[last].isspace():
+            last += 1
+        return (end,) if last == end else (last, end)
+
+    def find(self, lookup: Lookup, beginnings: Beginnings | None) -> Iterator[tuple[str, int, int]]:
         """Yield (path, start, end) of the longest names from left to right; an empty path for a name that
         several notes have, which hides the shorter names in it."""
         at = 0
-        while at < len(self._starts):
+        while at < len(self._units):
             step = 1
-            for last in range(min(at + NAME_UNITS, len(self._ends)) - 1, at - 1, -1):
-                found = self._look_up(at, last, lookup)
-                if found is not None:
-                    yield found
-                    step = last - at + 1
-                    break
+            starts = self._measure(self._list_starts(at), beginnings)
+            if starts:
+                reach = max(start + longest for start, longest in starts)
+                for last in range(min(at + NAME_UNITS, len(self._units)) - 1, at - 1, -1):
+                    if self._units[last][1] > reach:
+                        continue
+                    found = self._look_up(starts, last, lookup)
+                    if found is not None:
+                        yield found
+                        step = last - at + 1
+                        break
             at += step
 
-    def _look_up(self, first: int, last: int, lookup: Lookup) -> tuple[str, int, int] | None:
-        for start in self._starts[first]:
-            for end in self._ends[last]:
-                if end - start > NAME_CHARS:
+    def _measure(self, starts: tuple[int, ...], beginnings: Beginnings | None) -> list[tuple[int, int]]:
+        """Where a name may begin, and how long it may be there."""
+        if beginnings is None or not self._exact:
+            return [(start, NAME_CHARS) for start in starts]
+        measured = []
+        for start in starts:
+            if longest := beginnings.measure(self._key, start):
+                measured.append((start, min(NAME_CHARS, longest)))
+        return measured
+
+    def _look_up(
+        self, starts: list[tuple[int, int]], last: int, lookup: Lookup
+    ) -> tuple[str, int, int] | None:
+        for start, longest in starts:
+            for end in self._list_ends(last):
+                if end - start > longest:
                     continue
-                paths = lookup(self.key[start:end] if self._exact else name_key(self._text[start:end]))
+                paths = lookup(self._key[start:end] if self._exact else name_key(self._text[start:end]))
                 if paths:
                     return (paths[0] if len(paths) == 1 else ""), self._base + start, self._base + end
         return None
@@ -222,9 +285,10 @@ def _keep_linkable(text: str, mentions: Collection[UnlinkedMention]) -> list[Unl
 
 
 class _Blocked:
-    """The spans of a note in which nothing is a mention."""
+    """The spans of a note in which nothing is a mention. Those that end with their line are sought only in
+    `lines`."""
 
-    def __init__(self, text: str, note: Note) -> None:
+    def __init__(self, text: str, note: Note, lines: Iterable[tuple[int, int]]) -> None:
         self._text = text
         spans = [(link.start, link.end) for link in note.links]
         spans += [(heading.start, heading.end) for heading in note.headings]
@@ -232,8 +296,10 @@ class _Blocked:
         spans += [(block.id_start, block.id_start + len(block.id) + 1) for block in note.blocks]
         if note.properties is not None:
             spans.append((note.properties.start, note.properties.end))
-        for pattern in (_COMMENT, _ADDRESS, _FOOTNOTE, _EXTERNAL):
-            spans += [match.span() for match in pattern.finditer(text)]
+        spans += [match.span() for match in _COMMENT.finditer(text)]
+        for floor, ceiling in lines:
+            for pattern in (_ADDRESS, _FOOTNOTE, _EXTERNAL):
+                spans += [match.span() for match in pattern.finditer(text, floor, ceiling)]
         spans.sort()
         self._starts: list[int] = []
         self._ends: list[int] = []

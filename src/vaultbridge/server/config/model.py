@@ -21,7 +21,6 @@ from vaultbridge.review.policy import WAIT_SECONDS, Review
 from vaultbridge.system import expand_home, find_home, find_xdg_folder
 
 CONFIG_VARIABLE: Final = "VAULTBRIDGE_CONFIG"
-VAULT_VARIABLE: Final = "VAULTBRIDGE_VAULT"
 FILE_NAME: Final = "config.toml"
 
 CONFIG_BYTES: Final = 1024 * 1024
@@ -179,12 +178,11 @@ def load_config(file: Path) -> Config:
 
 
 def apply_environment(config: Config, environ: Mapping[str, str]) -> Config:
-    """Override `config` by the environment. Raises InvalidArgument, which names the variable."""
+    """Override `config` by the environment, except for its vaults, which `server.vault_choice` chooses.
+    Raises InvalidArgument, which names the variable."""
     from msgspec.structs import replace
 
-    server, scope, log, vaults = config.server, config.scope, config.log, config.vaults
-    if value := environ.get(VAULT_VARIABLE):
-        vaults = choose_vaults(vaults, [path for path in value.split(os.pathsep) if path])
+    server, scope, log = config.server, config.scope, config.log
     if value := environ.get("VAULTBRIDGE_HOST"):
         from vaultbridge.protocols.http.guard import explain_bad_host
 
@@ -203,10 +201,10 @@ def apply_environment(config: Config, environ: Mapping[str, str]) -> Config:
         if value not in ("debug", "info", "warning", "error"):
             raise _make_error("VAULTBRIDGE_LOG_LEVEL", value, "debug, info, warning or error")
         log = replace(log, level=value)
-    return replace(config, server=server, scope=scope, log=log, vaults=vaults)
+    return replace(config, server=server, scope=scope, log=log)
 
 
-def choose_vaults(described: Iterable[VaultConfig], paths: Iterable[str]) -> tuple[VaultConfig, ...]:
+def describe_vaults(described: Iterable[VaultConfig], paths: Iterable[str]) -> tuple[VaultConfig, ...]:
     """Return the vaults with these paths, each with the settings of its description, if there is one."""
     from msgspec.structs import replace
 

@@ -135,14 +135,14 @@ class StdioLive:
         """List the vaults' folders, as far as they are known: plugin files must not be inside."""
         from pathlib import Path
 
-        from vaultbridge.server.vault_choice import list_obsidian_vaults
+        from vaultbridge.server.vault_choice import choose_known_vault
         from vaultbridge.system import expand_home
         from vaultbridge.vault.obsidian import find_vault
 
         texts: Sequence[str] = [vault.text for vault in self._plan.vaults.values()]
         folders = []
         try:
-            texts = texts or list_obsidian_vaults(self._environ)
+            texts = texts or choose_known_vault(self._environ).vaults
         except VaultNotFound:
             return []
         for text in texts:

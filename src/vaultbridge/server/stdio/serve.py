@@ -29,7 +29,14 @@ from vaultbridge.protocols.mcp.provider import Provider
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.stdio import serve_stdio
 from vaultbridge.protocols.mcp.vault.provider import ProviderSettings, VaultProvider, make_offer
-from vaultbridge.server.vault_choice import UNNAMED, list_obsidian_vaults, name_vaults
+from vaultbridge.server.vault_choice import (
+    UNNAMED,
+    choose_known_vault,
+    expand_variables,
+    find_here,
+    find_named_vaults,
+    name_vaults,
+)
 
 if TYPE_CHECKING:
     from vaultbridge.activity.clients import SeenClient
@@ -65,6 +72,14 @@ class MissingVaults:
                     find_vault(text)
                 except VaultNotFound:
                     self.report(text)
+
+    def check_obsidian(self, environ: Mapping[str, str]) -> None:
+        """Report if nobody named a vault, and Obsidian's list does not name exactly one."""
+        try:
+            choose_known_vault(environ)
+        except VaultNotFound as error:
+            sys.stderr.write(f"vaultbridge stdio: {error}\n")
+            sys.stderr.flush()
 
     def report(self, text: str) -> None:
         if text in self._reported:
@@ -183,11 +198,14 @@ def serve(options: StdioOptions, environ: Mapping[str, str] = os.environ) -> int
     an invalid configuration, before anything is answered."""
     from vaultbridge.server.logs import start_logging
 
-    plan = make_plan(options, environ)
+    plan = make_plan(options, environ, find_here())
     start_logging(plan.log_level)
     log.debug("vaultbridge %s on stdio, vaults: %s", __version__, ", ".join(plan.vaults) or "not named")
     missing = MissingVaults()
-    missing.check((vault.text for vault in plan.vaults.values()), names_too=_is_typed())
+    typed = _is_typed()
+    missing.check((vault.text for vault in plan.vaults.values()), names_too=typed)
+    if typed and not plan.vaults:
+        missing.check_obsidian(environ)
     sys.setswitchinterval(SWITCH_SECONDS)
     server = make_server(plan, environ, missing)
     watches: list[StdioWatch] = []
@@ -208,10 +226,12 @@ def serve(options: StdioOptions, environ: Mapping[str, str] = os.environ) -> int
     )
 
 
-def make_plan(options: StdioOptions, environ: Mapping[str, str]) -> StdioPlan:
-    """Combine command line, environment and configuration, in this order of precedence. Raises
-    InvalidArgument."""
-    options = replace(options, vaults=tuple(_expand_variables(text, environ) for text in options.vaults))
+def make_plan(options: StdioOptions, environ: Mapping[str, str], here: str = "") -> StdioPlan:
+    """Combine command line, the folder `here`, environment and configuration, in this order of precedence.
+    Raises InvalidArgument."""
+    named = [expand_variables(text, environ) for text in options.vaults]
+    choice = find_named_vaults(environ, here, named=named, configured=lambda: _list_configured(environ))
+    options = replace(options, vaults=() if choice is None else choice.vaults)
     config = _load_config(options, environ) if may_be_configured(environ) else None
     everywhere = VaultPlan(
         text="", read_only=options.read_only, allow=options.allow, deny=options.deny, config=config
@@ -220,8 +240,6 @@ def make_plan(options: StdioOptions, environ: Mapping[str, str]) -> StdioPlan:
     if config is not None:
         texts = tuple(vault.path for vault in config.vaults)
         configured = {vault.path: vault for vault in config.vaults}
-    elif not texts:
-        texts = tuple(text for text in _read_vaults(environ).split(os.pathsep) if text)
     plans = {
         name: replace(everywhere, text=text, configured=configured.get(text))
         for name, text in name_vaults(texts).items()
@@ -246,31 +264,6 @@ def make_plan(options: StdioOptions, environ: Mapping[str, str]) -> StdioPlan:
         call_seconds=config.limits.call_seconds,
         tool_errors=config.tools.errors,
         log_level=config.log.level,
-    )
-
-
-def _read_vaults(environ: Mapping[str, str]) -> str:
-    value = environ.get("VAULTBRIDGE_VAULT", "")
-    return os.pathsep.join(_expand_variables(text, environ) for text in value.split(os.pathsep))
-
-
-def _expand_variables(text: str, environ: Mapping[str, str]) -> str:
-    """Replace `$NAME` and `${NAME}`, as a shell would do, because clients start us without one. A folder with
-    such a name, and a variable that is not set, stay as they are. A `file://` address has neither: `connect`
-    writes it where the client itself would replace a part of the path."""
-    if text.startswith("file://"):
-        from vaultbridge.system import read_file_uri
-
-        return read_file_uri(text)
-    if "$" not in text or os.path.isdir(text):
-        return text
-    import re
-
-    return re.sub(
-        r"\$(?:(\w+)|\{(\w+)\})",
-        lambda match: environ.get(match[1] or match[2], match[0]),
-        text,
-        flags=re.ASCII,
     )
 
 
@@ -370,12 +363,14 @@ def _make_openers(
     plans: dict[str, VaultPlan] = plan.vaults
     if not plans:
         try:
-            folders = name_vaults(list_obsidian_vaults(environ))
+            folders = name_vaults(choose_known_vault(environ).vaults)
             plans = {name: replace(plan.everywhere, text=text) for name, text in folders.items()}
         except VaultNotFound:
             # Try again with every call: the user may be setting up the first vault right now.
             return {
-                UNNAMED: lambda: open_vault(replace(plan.everywhere, text=list_obsidian_vaults(environ)[0]))
+                UNNAMED: lambda: open_vault(
+                    replace(plan.everywhere, text=choose_known_vault(environ).vaults[0])
+                )
             }
     return {name: partial(open_vault, vault) for name, vault in plans.items()}
 
@@ -430,25 +425,24 @@ def _list_config_folders(environ: Mapping[str, str], platform: str) -> tuple[str
     return tuple(base + "/vaultbridge" for base in bases if base)
 
 
+def _list_configured(environ: Mapping[str, str]) -> list[str]:
+    if not may_be_configured(environ):
+        return []
+    from vaultbridge.server.config.model import config_file, load_config
+
+    return [vault.path for vault in load_config(config_file(environ)).vaults]
+
+
 def _load_config(options: StdioOptions, environ: Mapping[str, str]) -> Config:
     """Load the file, overridden by the environment and the command line. The command line's scope is not
     included: it narrows the file's scope instead of replacing it."""
-    from vaultbridge.server.config.model import (
-        VAULT_VARIABLE,
-        apply_environment,
-        choose_vaults,
-        config_file,
-        load_config,
-    )
+    from vaultbridge.server.config.model import apply_environment, config_file, describe_vaults, load_config
 
     config = load_config(config_file(environ))
-    others = {key: value for key, value in environ.items() if key != VAULT_VARIABLE or not options.vaults}
-    if VAULT_VARIABLE in others:
-        others[VAULT_VARIABLE] = _read_vaults(environ)
-    below = apply_environment(config, others)
+    below = apply_environment(config, environ)
     return replace(
         below,
-        vaults=choose_vaults(config.vaults, options.vaults) or below.vaults,
+        vaults=describe_vaults(config.vaults, options.vaults) or below.vaults,
         tools=replace(
             below.tools,
             profile=options.profile or below.tools.profile,

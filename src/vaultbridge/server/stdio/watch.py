@@ -104,13 +104,13 @@ class StdioVaults:
         if self._complete or now - self._looked < FIND_SECONDS:
             return
         self._looked = now
-        from vaultbridge.server.vault_choice import list_obsidian_vaults
+        from vaultbridge.server.vault_choice import choose_known_vault
         from vaultbridge.vault.folders import find_bases, vault_cache, vault_state
         from vaultbridge.vault.obsidian import find_vault
 
         states: list[Path] = []
         try:
-            texts = self._texts or list_obsidian_vaults(self._environ)
+            texts = self._texts or choose_known_vault(self._environ).vaults
             for text in texts:
                 folder = find_vault(text, environ=self._environ).resolve()
                 bases = find_bases(self._environ)
