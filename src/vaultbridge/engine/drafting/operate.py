@@ -79,9 +79,11 @@ def make_draft(
     *,
     existing: Callable[[], Callable[[str], bool]] | None = None,
     numbered: bool = True,
+    by_person: bool = False,
 ) -> Draft:
     """Carry out all operations on a draft. Raises what the first failing one raises; when `numbered`, its
-    message says which one. `table` and `existing` are the draft's."""
+    message says which one. `table` and `existing` are the draft's. Properties that could be read must still be
+    readable after all of them, unless the text is what a person wrote."""
     if len(operations) > BATCH_OPERATIONS:
         raise InvalidArgument(
             f"{len(operations)} operations; at most {BATCH_OPERATIONS} go into one batch.",
@@ -95,6 +97,8 @@ def make_draft(
             if numbered and len(operations) > 1:
                 error.message = f"Operation {number} of {len(operations)}: {error.message}"
             raise
+    if not by_person:
+        draft.check_properties(context.scope.visible)
     return draft
 
 
