@@ -337,7 +337,7 @@ class Draft:
                 could, done = ("could no longer", "changed") if file.before else ("could not", "created")
                 raise EditRefused(
                     f"The properties of {file.path} {could} be read, so it was not {done}. {damage}",
-                    hint="Put a value that contains ': ' or '#' into quotes, or use set_property, which does.",
+                    hint="Quote a value that contains ': ' or '#', or use set_property, which does.",
                     path=file.path,
                 )
 

@@ -31,7 +31,6 @@ from vaultbridge.markdown.model import Note, Properties
 from vaultbridge.markdown.parse import parse, read_frontmatter
 from vaultbridge.markdown.text import split_with_starts
 
-
 _PLACEHOLDER: Final = re.compile(r"\{\{[^{}\r\n]*\}\}")
 """What a template has in place of a value: it need not be YAML until the template is used."""
 
