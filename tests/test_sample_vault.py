@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support.bases import make_row_link
 from vaultbridge.bases.parse import Base, extract_base_blocks, parse_base
 from vaultbridge.bases.result import ViewResult
 from vaultbridge.bases.run import run_view
@@ -53,7 +54,7 @@ def make_row(path: str) -> FileRow:
     note = NOTES.get(path, Note())
     folder, _, name = path.rpartition("/")
     basename, _, ext = name.rpartition(".")
-    links = tuple(resolve(link.target, path) or link.target for link in note.links)
+    links = tuple(make_row_link(link.target, resolve(link.target, path)) for link in note.links)
     return FileRow(
         path,
         name,

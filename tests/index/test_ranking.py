@@ -374,6 +374,28 @@ def test_text_around_a_link_counts_for_its_target(make_vault: Make) -> None:
     assert list_paths(hidden) == [], "what a hidden note says tells nothing"
 
 
+def test_a_section_is_known_by_its_heading_and_by_the_links_to_it(make_vault: Make) -> None:
+    """A section says what to do, and often only its heading or a link to it says what for."""
+    steps = "Open the menu and choose Connect. Wait until everything is there.\n"
+    sync = (
+        "# Sync\nSync keeps all vaults on a device in sync. A second vault? See [[#Vaults]].\n\n"
+        f"## Begin\nTo begin to sync a device, sync it. {steps}\n## Another device\nSync. {steps}\n"
+        f"## Vaults\nSync. {steps}\n## Elsewhere\nSync. {steps}"
+    )
+    vault = make_vault(
+        {"Sync.md": sync, "FAQ.md": "The tablet is told in [[Sync#^x]], [[Sync#Elsewhere]].\n"}
+    )
+
+    def find_best(question: str) -> list[str]:
+        page = rank(vault.index, question, sections_per_note=2)
+        note = next(note for note in page.notes if note.path == "Sync.md")
+        return [section.heading.rpartition(" > ")[2] for section in note.sections]
+
+    assert find_best("sync another device")[0] == "Another device"
+    assert "Vaults" in find_best("sync a second vault")
+    assert find_best("sync a tablet")[0] == "Elsewhere"
+
+
 def test_each_view_reports_its_share(make_vault: Make) -> None:
     vault = make_vault({"A.md": "quartz and granite", "B.md": "quartz"})
     note = rank(vault.index, "quartz granite", explain=True).notes[0]

@@ -126,7 +126,7 @@ def test_the_head_of_a_table(header: str, delimiter: str, expected: bool) -> Non
     ],
 )
 def test_link_definitions_are_cut_from_the_start_of_a_paragraph(part: str, rest: str) -> None:
-    assert part[marks.definitions_end(part) :] == rest
+    assert part[marks.read_definitions(part)[1] :] == rest
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultbridge.links.syntax import parse_written_link
 from vaultbridge.markdown.inline.links import (
     decode_uri,
     internal_target,
@@ -11,6 +12,7 @@ from vaultbridge.markdown.inline.links import (
     read_wiki_link,
     split_wiki,
 )
+from vaultbridge.markdown.parse import parse
 
 
 @pytest.mark.parametrize(
@@ -138,3 +140,34 @@ def test_decoding_what_javascript_encodes_gives_it_back(text: str) -> None:
     kept = set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.!~*'();/?:@&=+$,#")
     encoded = "".join(c if c in kept else "".join(f"%{b:02X}" for b in c.encode()) for c in text)
     assert decode_uri(encoded) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[1]: Notes/Old%20name.md", [("[1]: Notes/Old%20name.md", "Notes/Old name.md", "")]),
+        ("   [1]: <Old name.md#Head> 'title'", [("[1]: <Old name.md#Head>", "Old name.md", "#Head")]),
+        ("[1]:\n  a.md\n[2]: b\n[a]", [("[1]:\n  a.md", "a.md", ""), ("[2]: b", "b", "")]),
+        ("> [1]:\n> a.md", [("[1]:\n> a.md", "a.md", "")]),
+        ("- [1]: a.md\n", [("[1]: a.md", "a.md", "")]),
+        ("[1]: a_(b).md\nHead\n---\n", [("[1]: a_(b).md", "a_(b).md", "")]),
+        ("[1]: #Head\n", [("[1]: #Head", "", "#Head")]),
+        ("\\[1]: a.md", []),
+        ("[1]: https://example.org", []),
+        ("[//]: # (a comment)", []),
+        ("[comment]: <> (a comment)", []),
+        ("[1]: a.md and more text", []),
+        ("[^1]: a.md", []),
+        ("[ ]: a.md", []),
+        ("text\n[1]: a.md", []),
+        ("    [1]: a.md", []),
+        ("~~~\n[1]: a.md\n~~~", []),
+        ("<div>\n[1]: a.md\n</div>", []),
+    ],
+)
+def test_reference_definitions_are_links(text: str, expected: list[tuple[str, str, str]]) -> None:
+    """CommonMark 4.7 says where one may be. Its title is not part of it."""
+    links = parse(text).links
+    assert [(link.raw, link.target, link.subpath) for link in links] == expected
+    assert all(text[link.start : link.end] == link.raw and link.markdown for link in links)
+    assert all(parse_written_link(link.raw).raw == link.raw for link in links)

@@ -271,3 +271,33 @@ def test_a_look_continues_where_the_last_one_ended(opened: Open, monkeypatch: py
     engine = opened({f"Note {n}.md": f"text {n}" for n in range(7)})
     looks = [look_over_vault(engine, offset=offset) for offset in (0, 3, 6)]
     assert [(look.offset, look.looked, look.total) for look in looks] == [(0, 3, 7), (3, 3, 7), (6, 1, 7)]
+
+
+def test_one_common_word_relates_nothing(opened: Open) -> None:
+    """Two words do, and so does one that hardly any note has if the note is about little else."""
+    others: dict[str, str | bytes] = {
+        f"{number}.md": f"A list with entry {number}.\n" for number in range(20)
+    }
+    files: dict[str, str | bytes] = {
+        "Lists.md": "A list.\n",
+        "Shopping.md": "A list of quinces.\n",
+        "Quinces.md": "Some quinces.\n",
+        "Garden list.md": "A list of seedlings for the terrace.\n",
+        "Terrace.md": "The seedlings on the terrace.\n",
+    }
+    engine = opened({**others, **files})
+    assert list_related(engine, "Lists") == {}
+    assert set(list_related(engine, "Shopping")) == {"Quinces.md"}
+    assert set(list_related(engine, "Garden list")) == {"Terrace.md"}
+
+
+@pytest.mark.parametrize("text", ["list", "entry of a list", "Lists"])
+def test_a_short_text_finds_what_a_search_finds(text: str, opened: Open) -> None:
+    """Its words may all be common, which is no reason to find nothing."""
+    files: dict[str, str | bytes] = {f"{number}.md": f"A list with entry {number}.\n" for number in range(20)}
+    engine = opened(files, scope=Scope(deny=("7.md",)))
+    searched = [note.path for note in engine.queries.rank(text, limit=60).notes]
+    page = find_related_to_text(engine, text, limit=60)
+    assert [related.path for related in page.rows] == searched
+    assert len(searched) == 19
+    assert page.rows[0].reasons[0].startswith("found at line 1: A list with entry")

@@ -362,12 +362,14 @@ class Engine:
         actor: str = "",
         author: str = "",
         check: Callable[[Planned], None] | None = None,
+        by_person: bool = False,
     ) -> Outcome:
         """Carries out all operations as one change, or none of them. With `dry_run` nothing is written and
         the outcome says what would change. `label` names a change that is one thing to its caller. `actor` is
         a name for people, `author` identifies an assistant (see `JournalEntry`). `check` is called with what
-        is about to be written; nothing is written when it raises. Raises what the first failing operation
-        raises, and without a label says which one failed."""
+        is about to be written; nothing is written when it raises. `by_person` says that a person wrote the
+        text or has decided on it: properties in it need not be readable. Raises what the first failing
+        operation raises, and without a label says which one failed."""
         if self._gate is not None:
             if dry_run:
                 return self._ungated.apply(operations, dry_run=True, label=label, actor=actor)
@@ -375,7 +377,7 @@ class Engine:
         asked: dict[str, Any] = {"dry_run": dry_run, "actor": actor, "author": author, "check": check}
         undo = find_undo(operations)
         attempt: Callable[[], Outcome] = (
-            partial(self._apply, operations, label=label, **asked)
+            partial(self._apply, operations, label=label, by_person=by_person, **asked)
             if undo is None
             else partial(undo_change, self, undo, index_written=self._index_written, **asked)
         )
@@ -404,6 +406,7 @@ class Engine:
         actor: str,
         author: str,
         check: Callable[[Planned], None] | None,
+        by_person: bool,
     ) -> Outcome:
         asked = time.monotonic()
         self.root.check()
@@ -420,7 +423,13 @@ class Engine:
             self.index_sync.compare_since(asked)
         existing = None if self.scope.unrestricted else self.queries.existence_filter
         draft = make_draft(
-            operations, self._read, self.queries.table, context, existing=existing, numbered=not label
+            operations,
+            self._read,
+            self.queries.table,
+            context,
+            existing=existing,
+            numbered=not label,
+            by_person=by_person,
         )
         steps = draft.steps()
         outcome = describe(draft, steps, self.scope.visible, dry_run=dry_run)

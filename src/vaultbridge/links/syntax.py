@@ -29,6 +29,9 @@ _WIKI_BREAKS: Final = re.compile(r"[#|\r\n\x00]|\[\[|\]\]|\]$|^\s|\s$")
 _ENCODED_PLAIN: Final = re.compile(r"[\s\x00-\x1f\x7f\\<>%`|]")
 _ENCODED_ANGLE: Final = re.compile(r"[\r\n\t\x00-\x1f\x7f\\<>%`|]")
 _OPENED: Final = re.compile(r"\(\s*<?")
+_DEFINED: Final = re.compile(
+    r"\[((?:[^\[\]\\]|\\.)+)\]:[ \t]*+(?:[\r\n][\s>]*+)?(?:<((?:[^<>\r\n\\]|\\.)*)>|([^\s<]\S*))\Z", re.DOTALL
+)
 
 
 class WrittenLink(Struct, frozen=True):
@@ -65,7 +68,7 @@ def parse_written_link(raw: str, *, target: str | None = None) -> WrittenLink:
     if raw.startswith("[[", opening) and raw.endswith("]]") and len(raw) >= opening + 4:
         return _parse_wiki(raw, opening + 2, embed=embed, target=target)
     if raw.startswith("[", opening):
-        found = _parse_markdown(raw, opening + 1, embed=embed)
+        found = _parse_markdown(raw, opening + 1, embed=embed) or _parse_definition(raw)
         if found is not None:
             return found
     raise EngineFailure(f"Not the text of a link: {raw[:80]!r}.")
@@ -120,6 +123,34 @@ def _parse_markdown(raw: str, text_start: int, *, embed: bool) -> WrittenLink | 
             )
         at = raw.find("](", at + 1)
     return None
+
+
+def _parse_definition(raw: str) -> WrittenLink | None:
+    """Find the destination of `[label]: destination`, which ends the raw text. It may be on the next line,
+    after the mark of a quote."""
+    match = _DEFINED.match(raw)
+    if match is None:
+        return None
+    angle = match[2] is not None
+    start, end = match.span(2 if angle else 3)
+    hash_at = raw.find("#", start, end)
+    return WrittenLink(
+        raw=raw,
+        markdown=True,
+        embed=False,
+        target_start=start,
+        target_end=end if hash_at < 0 else hash_at,
+        subpath_end=end,
+        display=None,
+        angle=angle,
+    )
+
+
+def find_label(raw: str) -> str:
+    """Return the label of a reference definition as CommonMark compares it; "" for the text of any other
+    link."""
+    match = None if _parse_markdown(raw, 1, embed=False) else _DEFINED.match(raw)
+    return "" if match is None else " ".join(match[1].casefold().split())
 
 
 def _find_destination(raw: str, parenthesis: int) -> tuple[int, int, bool] | None:

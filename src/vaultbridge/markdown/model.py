@@ -52,7 +52,8 @@ class Tag(Struct, frozen=True, gc=False):
 class Link(Struct, frozen=True, gc=False):
     """A reference to a file.
 
-    `raw` is the whole source text of the link (with `!` for an embed). `target` is the path part that is
+    `raw` is the whole source text of the link (with `!` for an embed); of a reference definition, `[label]:
+    destination`, all up to the end of the destination. `target` is the path part that is
     resolved (Markdown destinations are decoded); `subpath` starts with `#` or is empty. `display` is None
     when the link has no display text. `kind` is "property" for any link in the properties and "canvas" for a
     file card or a group's background image; `markdown` tells the two styles apart in properties.

@@ -219,6 +219,7 @@ class Decider:
                     actor=proposal.actor,
                     author=author,
                     check=check,
+                    by_person=True,
                 )
             else:
                 if not undoes:
@@ -226,7 +227,12 @@ class Decider:
                     operations += _make_overrides(wanted, planned)
                 with self._rebaser.engine_for(proposal) as engine:
                     outcome = engine.apply(
-                        operations, label=proposal.label, actor=proposal.actor, author=author, check=check
+                        operations,
+                        label=proposal.label,
+                        actor=proposal.actor,
+                        author=author,
+                        check=check,
+                        by_person=True,
                     )
         except (StaleWrite, NoteNotFound) as error:
             raise Differs from error

@@ -216,7 +216,10 @@ class Rebaser:
         with self.engine_for(proposal) as engine:
             try:
                 author = proposal.body.author if proposal.body is not None else ""
-                outcome = engine.apply(operations, label=proposal.label, author=author, check=capture)
+                # A person decides on the text as it is shown.
+                outcome = engine.apply(
+                    operations, label=proposal.label, author=author, check=capture, by_person=True
+                )
             except _Captured as captured:
                 return captured.planned
             return Planned((), outcome)

@@ -13,9 +13,10 @@ from vaultbridge.errors import EditRefused, NoteNotFound, StaleWrite
 from vaultbridge.limits import NOTE_WRITE_BYTES
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.markdown.edits.change import Change, apply_changes
+from vaultbridge.markdown.edits.properties import describe_damage
 from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.text import decode, encode
-from vaultbridge.vault.paths import VaultPath, folder_of, is_under
+from vaultbridge.vault.paths import VaultPath, Visible, folder_of, is_under
 from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.scope import HiddenNoteInUse
 from vaultbridge.vault.write.steps import (
@@ -324,6 +325,21 @@ class Draft:
         """The files whose paths exist only in this draft: new ones and moved ones."""
         yield from (file.path for file in self._files.values() if file.origin != file.path)
         yield from (path for path, origin in self._origins.items() if origin != path)
+
+    def check_properties(self, visible: Visible) -> None:
+        """Raises EditRefused if the properties of a note could be read before and could not be afterwards.
+        Notes that the caller does not see change only because links follow a move, and must not stop it."""
+        for file in self._files.values():
+            if not file.changed or not file.path.lower().endswith(".md") or not visible(file.path):
+                continue
+            damage = describe_damage(decode(file.before or b"").text, file.text)
+            if damage:
+                could, done = ("could no longer", "changed") if file.before else ("could not", "created")
+                raise EditRefused(
+                    f"The properties of {file.path} {could} be read, so it was not {done}. {damage}",
+                    hint="Quote a value that contains ': ' or '#', or use set_property, which does.",
+                    path=file.path,
+                )
 
     def steps(self) -> tuple[Step, ...]:
         """The steps of one transaction: moves and deletions in the order of the operations, then writes."""

@@ -96,6 +96,29 @@ def move(
             draft.move_file(old, new)
 
 
+def note_old_titles(draft: Draft, visible: Visible) -> None:
+    """Adds a notice for each renamed note whose first heading or `title` is still its old name, with the
+    operation that changes it. People and assistants who rename a note often mean both."""
+    for file in draft.opened_files():
+        if file.origin is None or not file.path.lower().endswith(".md") or not visible(file.path):
+            continue
+        old, new = note_name(file.origin), note_name(file.path)
+        if old == new:
+            continue
+        heading = file.note.headings[0] if file.note.headings else None
+        if heading is not None and heading.level == 1 and heading.text == old:
+            draft.notices.append(
+                f'The heading of {file.path} is still "{old}": op rename_heading with heading "{old}" and '
+                f'to "{new}" changes it.'
+            )
+        properties = file.note.properties.values if file.note.properties is not None else {}
+        if properties.get("title") == old:
+            draft.notices.append(
+                f'The title of {file.path} is still "{old}": op set_property with property "title" and '
+                f'value "{new}" changes it.'
+            )
+
+
 def rewrite_links(
     draft: Draft,
     sources: LinkSources,
@@ -140,8 +163,9 @@ def rewrite_links(
                 draft.notices.append(notice)
 
 
-_BEFORE_TARGETS: Final = ("[[", "/", "(", "<", '"')
-"""What comes before the name of a link's target: in a wikilink, a path, a Markdown link or a canvas."""
+_BEFORE_TARGETS: Final = ("[[", "/", "(", "<", ": ", '"')
+"""What comes before the name of a link's target: in a wikilink, a path, a Markdown link, a definition of a
+reference or a canvas."""
 
 
 def _may_link(draft: Draft, path: VaultPath, moved: Iterable[VaultPath]) -> bool:

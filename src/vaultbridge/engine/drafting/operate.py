@@ -16,6 +16,7 @@ from vaultbridge.engine.drafting.move import (
     find_linking_files,
     find_references,
     move,
+    note_old_titles,
     pin_older_links,
     rewrite_links,
 )
@@ -36,6 +37,7 @@ from vaultbridge.engine.vocabulary import BATCH_OPERATIONS
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, VaultbridgeError
 from vaultbridge.links.heading_rename import SubpathPlan
 from vaultbridge.links.resolve import FileTable, Resolved, file_name, name_key, resolve
+from vaultbridge.links.syntax import find_label
 from vaultbridge.markdown.edits import tags as tag_edit
 from vaultbridge.markdown.edits.change import apply_changes
 from vaultbridge.markdown.edits.properties import set_property
@@ -79,9 +81,11 @@ def make_draft(
     *,
     existing: Callable[[], Callable[[str], bool]] | None = None,
     numbered: bool = True,
+    by_person: bool = False,
 ) -> Draft:
     """Carry out all operations on a draft. Raises what the first failing one raises; when `numbered`, its
-    message says which one. `table` and `existing` are the draft's."""
+    message says which one. `table` and `existing` are the draft's. Properties that could be read must be
+    readable after all of them, unless the text is what a person wrote."""
     if len(operations) > BATCH_OPERATIONS:
         raise InvalidArgument(
             f"{len(operations)} operations; at most {BATCH_OPERATIONS} go into one batch.",
@@ -95,6 +99,9 @@ def make_draft(
             if numbered and len(operations) > 1:
                 error.message = f"Operation {number} of {len(operations)}: {error.message}"
             raise
+    note_old_titles(draft, context.scope.visible)
+    if not by_person:
+        draft.check_properties(context.scope.visible)
     return draft
 
 
@@ -305,6 +312,8 @@ def move_named(draft: Draft, operation: Move, context: OperationContext) -> None
             f"{target} already exists; {source} was not moved.", hint="Choose another name.", path=target
         )
     move(draft, context.sources, {source: target}, context.settings.links, context.scope.visible)
+    if target.lower().endswith(".md"):
+        draft.open(target)  # `note_old_titles` reads it.
 
 
 def _has_text(path: str) -> bool:
@@ -468,7 +477,8 @@ def _add_text(draft: Draft, source: VaultPath, target: VaultPath, context: Opera
 
 
 def _note_shared_names(draft: Draft, source: VaultPath, target: VaultPath) -> None:
-    """Adds a notice: a link to a heading, block or footnote that both notes had now leads to the first."""
+    """Adds a notice: a link to a heading, block, footnote or reference that both notes had now leads to the
+    first."""
     shared = sorted({*_names(draft.open(source).note)} & {*_names(draft.open(target).note)})
     if shared:
         more = f" and {len(shared) - NAMES_LISTED} more" if len(shared) > NAMES_LISTED else ""
@@ -479,6 +489,7 @@ def _note_shared_names(draft: Draft, source: VaultPath, target: VaultPath) -> No
 def _names(note: Note) -> Iterator[str]:
     yield from (f"the heading {heading_key(heading.text)!r}" for heading in note.headings)
     yield from (f"the block ^{block.id.lower()}" for block in note.blocks)
+    yield from (f"the reference [{label}]" for link in note.links if (label := find_label(link.raw)))
     yield from (
         f"the footnote [^{footnote.id}]" for footnote in note.footnotes if footnote.kind == "definition"
     )

@@ -1,7 +1,8 @@
 """Finds what belongs to a note or a text and is not linked with it yet.
 
 Several kinds of evidence are weighed together: a name that is mentioned but not linked, in either note; rare
-words that both have; neighbours that both have; and, if the user runs a model, a similar meaning. What does
+words that both have; neighbours that both have; for a short text, what a search for it finds; and, if the
+user runs a model, a similar meaning. One common word is no evidence. What does
 not exist for the caller neither appears nor counts. The text and the hash of an offered edit come from the
 disk, so that the edit is refused if the note has changed since.
 """
@@ -43,6 +44,7 @@ from vaultbridge.vault.paths import VaultPath
 
 if TYPE_CHECKING:
     from vaultbridge.engine.engine import Engine
+    from vaultbridge.index.query.hits import HitMatch
     from vaultbridge.index.store.database import Index
 
 MENTION_WEIGHT: Final = 1.6
@@ -50,6 +52,7 @@ MENTIONED_WEIGHT: Final = 0.8
 WORDS_WEIGHT: Final = 1.2
 NEIGHBOURS_WEIGHT: Final = 1.6
 MEANING_WEIGHT: Final = 1.0
+SEARCH_WEIGHT: Final = 1.6
 """How much each kind of evidence counts. Chosen on half of the links hidden in a public manual; the other
 half confirmed them (benchmarks/related_bench.py)."""
 
@@ -62,6 +65,10 @@ CANDIDATES: Final = 60
 
 SHOWN_REASONS: Final = 4
 """How many words or neighbours are named as a reason."""
+
+SEARCHED_CHARS: Final = 200
+"""The longest text that is also searched for, as a question of one or two sentences. A longer one has rare
+words of its own."""
 
 SNIPPET_CHARS: Final = 60
 """How much of a line is shown on either side of a mention."""
@@ -82,14 +89,22 @@ class Related(Struct, frozen=True):
 
 class Evidence(Struct):
     """The evidence that one note is related. `mentions` are mentions of it in the subject, `mentioned` are
-    mentions of the subject in it."""
+    mentions of the subject in it, and `match` a line that search finds for a short text."""
 
     score: float = 0.0
     mentions: list[UnlinkedMention] = []
     mentioned: list[UnlinkedMention] = []
     words: tuple[str, ...] = ()
+    telling: bool = True
     neighbours: tuple[str, ...] = ()
     meaning: float = 0.0
+    match: HitMatch | None = None
+
+    @property
+    def suffices(self) -> bool:
+        """Whether it is more than one common word."""
+        others = self.mentions or self.mentioned or self.neighbours or self.meaning or self.match
+        return self.score > 0 and bool(others or self.telling)
 
 
 class Subject(Struct, frozen=True):
@@ -206,7 +221,9 @@ class RelatedSearch:
             self._add_neighbours(subject, found, linked)
             self._add_mentioned(subject, found, linked)
             self._add_meaning(subject, found, linked)
-        scored = ((path, evidence) for path, evidence in found.items() if evidence.score > 0)
+        else:
+            self._add_search(subject, found)
+        scored = ((path, evidence) for path, evidence in found.items() if evidence.suffices)
         return nsmallest(CANDIDATES, scored, key=lambda row: (-row[1].score, row[0]))
 
     def _add(self, found: dict[str, Evidence], path: str) -> Evidence:
@@ -226,8 +243,20 @@ class RelatedSearch:
             path = self.paths.get(id_, "")
             if path.lower().endswith(".md") and path not in linked:
                 evidence = self._add(found, path)
-                evidence.words = words.words[:SHOWN_REASONS]
+                evidence.words, evidence.telling = words.words[:SHOWN_REASONS], words.telling
                 evidence.score += WORDS_WEIGHT * self._weigh_words(id_, words)
+
+    def _add_search(self, subject: Subject, found: dict[str, Evidence]) -> None:
+        """A short text is what people would search for, and may have only common words."""
+        if len(subject.text) > SEARCHED_CHARS:
+            return
+        page = self.engine.queries.rank(subject.text, limit=CANDIDATES)
+        best = max((note.score for note in page.notes), default=0.0) or 1.0
+        for note in page.notes:
+            if note.path.lower().endswith(".md"):
+                evidence = self._add(found, note.path)
+                evidence.score += SEARCH_WEIGHT * note.score / best
+                evidence.match = next((match for part in note.sections for match in part.matches), None)
 
     def _find_shared_words(self, subject: Subject) -> dict[int, SharedWords]:
         if self._shared is None or self._shared[0] is not subject:
@@ -373,10 +402,18 @@ def explain(subject: Subject, path: str, evidence: Evidence) -> Iterator[str]:
         names = ", ".join(note_name(neighbour) for neighbour in evidence.neighbours[:SHOWN_REASONS])
         more = len(evidence.neighbours) - SHOWN_REASONS
         yield f"shared neighbours: {names}{f' and {more} more' if more > 0 else ''}"
+    if evidence.match is not None:
+        yield f"found at line {evidence.match.line}: {_cut_match(evidence.match)}"
     if evidence.words:
         yield f"shared words: {', '.join(evidence.words)}"
     if evidence.meaning:
         yield f"similar meaning: {evidence.meaning:.2f}"
+
+
+def _cut_match(match: HitMatch) -> str:
+    """The line around its first matching word."""
+    start = max(0, (match.spans[0][0] if match.spans else 0) - SNIPPET_CHARS)
+    return match.text[start : start + 2 * SNIPPET_CHARS].strip()
 
 
 def _snippet(text: str, mention: UnlinkedMention) -> str:

@@ -43,12 +43,18 @@ FEW_NOTES: Final = 12
 """If fewer notes than this contain a word, its share of the vault does not matter."""
 
 
+LONE_SHARE: Final = 0.2
+"""How much of a text's rare words, by weight, a single shared word must make up to be a reason alone."""
+
+
 class SharedWords(Struct, frozen=True):
     """`score` is the part of the text's rare words that a note shares, from 0 to 1. `words` are the shared
-    words, the most telling first."""
+    words, the most telling first. `telling` is False if there is only one, and it is common or says little
+    about the text: then they support other reasons, and are none alone."""
 
     score: float
     words: tuple[str, ...]
+    telling: bool = True
 
 
 def find_by_words(
@@ -64,6 +70,11 @@ def find_by_words(
     number of visible notes, `hidden` the ids of all other files. 0 as `own`: the text is not a note."""
     chosen = _choose(db, text, title, own=own, count=count, hidden=hidden)
     whole = sum(weight for _, weight, _ in chosen) or 1.0
+    # In a vault of 1,000 notes, ten of them.
+    few = max(2, round(count ** (1 / 3)))
+    rare = {
+        word for word, weight, ids in chosen if len(ids) + bool(own) <= few and weight >= LONE_SHARE * whole
+    }
     parts: dict[int, list[tuple[float, str]]] = {}
     for word, weight, ids in chosen:
         for id_ in ids:
@@ -72,6 +83,7 @@ def find_by_words(
         id_: SharedWords(
             sum(weight for weight, _ in shared) / whole,
             tuple(word for _, word in sorted(shared, reverse=True)),
+            len(shared) > 1 or shared[0][1] in rare,
         )
         for id_, shared in parts.items()
     }

@@ -2,14 +2,14 @@
 
 This is the second of two stages. A text is searched in the same form as in the word table
 (`fold.separate_words`), so that a word is found as a whole word in every script. The text around a link
-counts for the note that it leads to, because people describe a note where they link to it."""
+counts for the note or the section that it leads to, because people describe it where they link to it."""
 
 from __future__ import annotations
 
 import re
 import sqlite3
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from operator import itemgetter
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from vaultbridge.index.fold import WORD, separate_words, split_words
 from vaultbridge.index.ranking.concepts import Concept, WeightedTerm
 from vaultbridge.index.ranking.function_words import detect_language
+from vaultbridge.markdown.sections import heading_key
 from vaultbridge.markdown.text import LINE_END
 
 OCCURRENCES: Final = 32
@@ -94,9 +95,10 @@ ConceptCounts = dict[int, ConceptCount]
 
 class SectionFeatures:
     """A section, from one heading to the next, with its counts. Before the first heading `title` is empty.
-    `line` and `end_line` are its first and last line, `start` its first character."""
+    `line` and `end_line` are its first and last line, `start` its first character. `headed` has the counts of
+    the heading alone, and `linked` those of the text around links that lead to this heading."""
 
-    __slots__ = ("counts", "end_line", "length", "level", "line", "start", "title")
+    __slots__ = ("counts", "end_line", "headed", "length", "level", "line", "linked", "start", "title")
 
     def __init__(self, title: str, level: int, line: int, start: int) -> None:
         self.title = title
@@ -106,6 +108,8 @@ class SectionFeatures:
         self.end_line = line
         self.length = 0
         self.counts: ConceptCounts = {}
+        self.headed: ConceptCounts = {}
+        self.linked: ConceptCounts = {}
 
 
 class NoteFeatures:
@@ -143,6 +147,13 @@ class NoteFeatures:
 
     def lacks(self, place: int) -> bool:
         return not any(place in counts and counts[place].own for counts in self.fields.values())
+
+    def find_section(self, heading: str) -> SectionFeatures | None:
+        """Returns the first section with this heading, as `heading_key` writes it."""
+        found = (
+            section for section in self.sections if section.level and heading_key(section.title) == heading
+        )
+        return next(found, None)
 
 
 _place_of = itemgetter(0)
@@ -226,7 +237,10 @@ class PassageReader:
             line += separated.count("\n", counted, at)
             counted = at
             _add(body, place, term)
-            _add(note.sections[bisect_right(starts, line) - 1].counts, place, term)
+            section = note.sections[bisect_right(starts, line) - 1]
+            _add(section.counts, place, term)
+            if line == section.line and section.level:
+                _add(section.headed, place, term)
             note.places.append((at, place))
             note.lines.add(line)
 
@@ -247,31 +261,34 @@ class PassageReader:
 
     def count_link_contexts(
         self, note: NoteFeatures, lead: Callable[[int, str, int], int | None]
-    ) -> dict[int, ConceptCounts]:
-        """Counts the concepts around the note's links, by the file that each leads to. A line with many links
-        counts less for each. `lead` takes the note, the target as written and the file that it leads to in
-        the whole vault, and returns the file that it leads to for the caller."""
+    ) -> Iterator[tuple[int, str, ConceptCounts]]:
+        """Counts the concepts around each of the note's links. Yields them with the file that it leads to and
+        the heading there, as `heading_key` writes it, or "". A line with many links counts less for each.
+        `lead` takes the note, the target as written and the file that it leads to in the whole vault, and
+        returns the file that it leads to for the caller."""
         if not note.places:
-            return {}
+            return
         rows = self._db.execute(
-            "SELECT line, raw, target, target_id FROM links WHERE source = ? ORDER BY seq LIMIT ?",
+            "SELECT line, raw, target, subpath, target_id FROM links WHERE source = ? ORDER BY seq LIMIT ?",
             (note.id, LINKS_READ),
         ).fetchall()
         on_line: dict[int, int] = {}
         for line, *_ in rows:
             on_line[line] = on_line.get(line, 0) + 1
-        found: dict[int, ConceptCounts] = {}
         text = note.text
         at = 0
-        for line, raw, written, stored in rows:
+        for line, raw, written, subpath, stored in rows:
             here = text.find(raw, at)
             if here < 0:
                 continue
             at = here + len(raw)
-            if stored is None or line not in note.lines:
+            if line not in note.lines or (written and stored is None):
                 continue
-            target = lead(note.id, written, stored)
-            if target is None or target == note.id:
+            target = lead(note.id, written, stored) if written else note.id
+            last = subpath.rpartition("#")[2]
+            heading = "" if last.startswith("^") else heading_key(last)
+            # What a note says around a link to itself is already counted, unless it is about one section.
+            if target is None or (target == note.id and not heading):
                 continue
             start = max(here - LINK_CONTEXT_CHARS, text.rfind("\n", 0, here) + 1)
             end = text.find("\n", at, at + LINK_CONTEXT_CHARS)
@@ -282,10 +299,18 @@ class PassageReader:
                 # Once per link: a word that is repeated in the line describes the target no better.
                 if find_word(context, term.word) and (place not in best or best[place].weight < term.weight):
                     best[place] = term
+            counts: ConceptCounts = {}
             for place, term in best.items():
-                share = replace(term, weight=term.weight / on_line[line])
-                _add(found.setdefault(target, {}), place, share)
-        return found
+                _add(counts, place, replace(term, weight=term.weight / on_line[line]))
+            if counts:
+                yield target, heading, counts
+
+
+def add_counts(to: ConceptCounts, counts: ConceptCounts, weight: float = 1.0) -> None:
+    for place, count in counts.items():
+        total = to.setdefault(place, ConceptCount())
+        total.words += weight * count.words
+        total.forms += weight * count.forms
 
 
 def _blank_syntax(text: str) -> str:

@@ -29,9 +29,11 @@ from vaultbridge.index.ranking.concepts import (
 )
 from vaultbridge.index.ranking.features import (
     LANGUAGE_CHARS,
+    ConceptCounts,
     NoteFeatures,
     PassageReader,
     SectionFeatures,
+    add_counts,
     find_word,
     join_headings,
     read_cards,
@@ -212,12 +214,17 @@ class _Ranking:
         return list(islice(seen, RANKED_NOTES + 1))
 
     def _read_linked(self, read: dict[int, NoteFeatures]) -> None:
-        """Count the text around the links of the notes that were read for the notes that they lead to, and
-        read the best of those too."""
+        """Count the text around the links of the notes that were read for the notes and sections that they
+        lead to, and read the best of those notes too."""
         linked: dict[int, float] = {}
+        sections: dict[tuple[int, str], ConceptCounts] = {}
         for note in list(read.values()):
-            for target, counts in self.reader.count_link_contexts(note, self._lead).items():
+            for target, heading, counts in self.reader.count_link_contexts(note, self._lead):
                 if target not in self.searchable:
+                    continue
+                if heading:
+                    add_counts(sections.setdefault((target, heading), {}), counts)
+                if target == note.id:
                     continue
                 self.views.add_link_context(target, counts)
                 if target not in read:
@@ -225,6 +232,9 @@ class _Ranking:
                     linked[target] = linked.get(target, 0.0) + gain
         for id_ in sorted(linked, key=lambda id_: (-linked[id_], id_))[:LINKED_NOTES]:
             read[id_] = self.reader.read(id_)
+        for (id_, heading), counts in sections.items():
+            if id_ in read and (section := read[id_].find_section(heading)) is not None:
+                section.linked = counts
 
     def _lead(self, source: int, target: str, stored: int) -> int | None:
         """Returns the file that a link leads to for the caller: of two files with the same name, the one that
@@ -286,7 +296,7 @@ class _Ranking:
         lines = split_lines(note.text)
         if self.paths[scored.id].endswith(".canvas"):
             lines = [read_cards(line) for line in lines]
-        scores = [self.views.score_section(note, section) for section in note.sections]
+        scores = [self.views.weigh_section(note, section) for section in note.sections]
         for line, gain in scored.lines:
             for place, section in enumerate(note.sections):
                 if section.line <= line <= section.end_line:

@@ -17,7 +17,7 @@ from typing import Final
 from msgspec import Struct
 
 from vaultbridge.index.ranking.concepts import Concept
-from vaultbridge.index.ranking.features import ConceptCount, ConceptCounts, NoteFeatures, SectionFeatures
+from vaultbridge.index.ranking.features import ConceptCounts, NoteFeatures, SectionFeatures, add_counts
 
 FIELD_WEIGHTS: Final = {
     "name": 5.0,
@@ -31,6 +31,12 @@ FIELD_WEIGHTS: Final = {
 }
 """How much a word counts in each field. Headings, tags and the lead are in the body too; `links` is the text
 around links in other notes that lead to this one."""
+
+HEADED_WEIGHT: Final = 4.0
+"""How much more a word counts in a section's heading when the sections of one note are compared. 193 sections
+of a manual were asked for by the text of links to them, or the line around it, with the links taken out.
+With this and the text around other links to sections, 0.53 came first in their note (0.47 without), and 0.69
+were in the answer of `context` (0.63). Chosen on as many others."""
 
 VIEW_WEIGHTS: Final = {
     "words": 0.5,
@@ -94,7 +100,7 @@ class Views:
 
     def add_link_context(self, id_: int, counts: ConceptCounts) -> None:
         """Add the counts from the text around links to a note."""
-        _add_counts(self._links.setdefault(id_, {}), counts)
+        add_counts(self._links.setdefault(id_, {}), counts)
 
     def fuse(
         self,
@@ -161,13 +167,28 @@ class Views:
         to each of its sections, which rarely repeat it."""
         if not section.counts:
             return 0.0
-        share = SECTION_LENGTH_SHARE
-        length = SATURATION * (1 - share + share * section.length / self._section_average)
         counts = section.counts
         if "name" in note.fields:
             counts = {}
-            _add_counts(counts, section.counts)
-            _add_counts(counts, note.fields["name"])
+            add_counts(counts, section.counts)
+            add_counts(counts, note.fields["name"])
+        return self._score_counts(section, counts)
+
+    def weigh_section(self, note: NoteFeatures, section: SectionFeatures) -> float:
+        """Returns how well a section matches compared with the others of its note: what its heading says, and
+        what is said where others link to it, count more than its text."""
+        if not section.counts:
+            return 0.0
+        counts: ConceptCounts = {}
+        add_counts(counts, section.counts)
+        add_counts(counts, note.fields.get("name", {}))
+        add_counts(counts, section.headed, HEADED_WEIGHT)
+        add_counts(counts, section.linked, FIELD_WEIGHTS["links"])
+        return self._score_counts(section, counts)
+
+    def _score_counts(self, section: SectionFeatures, counts: ConceptCounts) -> float:
+        share = SECTION_LENGTH_SHARE
+        length = SATURATION * (1 - share + share * section.length / self._section_average)
         score = 0.0
         for place, count in counts.items():
             gain = self._concepts[place].idf * (SATURATION + 1)
@@ -201,10 +222,3 @@ class Views:
             near * min(self._concepts[first].idf, self._concepts[second].idf)
             for (first, second), near in best.items()
         )
-
-
-def _add_counts(to: ConceptCounts, counts: ConceptCounts) -> None:
-    for place, count in counts.items():
-        total = to.setdefault(place, ConceptCount())
-        total.words += count.words
-        total.forms += count.forms

@@ -19,7 +19,7 @@ from typing import Final, TypeVar
 APPLICATION_ID: Final = 0x56425249
 """Marks the file as ours ("VBRI"): another program's SQLite file in its place is not read."""
 
-SCHEMA_VERSION: Final = 13
+SCHEMA_VERSION: Final = 14
 """Raise it whenever a table, the folding of text, the kind of a file or the parser's output changes: indexes
 are then rebuilt."""
 

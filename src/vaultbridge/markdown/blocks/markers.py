@@ -9,7 +9,7 @@ takes more than linear time.
 from __future__ import annotations
 
 import re
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from vaultbridge.markdown.inline.spans import CLOSING_TAG, OPEN_TAG
 
@@ -46,7 +46,7 @@ _HTML_ENDS = {"comment": "-->", "instruction": "?>", "cdata": "]]>", "declaratio
 
 _DEFINITION = re.compile(
     r"[ \t]{0,3}\[(?!\^)(?=[^\]]*[^\s\]])((?:[^\[\]\\]|\\.){1,999})\]:[ \t]*+(?:(?:\r\n?|\n)[ \t]*+)?"
-    r"(?:<[^<>\r\n\\]*+(?:\\.[^<>\r\n\\]*+)*>|[^\s<\x00-\x1f][^\s\x00-\x1f]*+)"
+    r"(<[^<>\r\n\\]*+(?:\\.[^<>\r\n\\]*+)*>|[^\s<\x00-\x1f][^\s\x00-\x1f]*+)"
 )
 _DEFINITION_TITLE = re.compile(
     r"(?:[ \t]++(?:(?:\r\n?|\n)[ \t]*+)?|(?:\r\n?|\n)[ \t]*+)"
@@ -154,22 +154,34 @@ def _cells(row: str) -> int:
     return bars + 1
 
 
-def definitions_end(part: str) -> int:
-    """Return where the link reference definitions at the start of a paragraph end; they are not text."""
+class Definition(NamedTuple):
+    """A link reference definition `[label]: destination "title"`: where it starts, where its destination
+    ends, and the destination as written, without angle brackets."""
+
+    start: int
+    end: int
+    written: str
+
+
+def read_definitions(part: str) -> tuple[list[Definition], int]:
+    """Return the link reference definitions at the start of a paragraph, and where they end; they are not
+    text."""
+    read: list[Definition] = []
     end = 0
-    while True:
+    while end < len(part):
         match = _DEFINITION.match(part, end)
         if match is None:
-            return end
+            break
         titled = _DEFINITION_TITLE.match(part, match.end())
         closed = _LINE_REST.match(part, titled.end()) if titled else None
         if closed is None:
             closed = _LINE_REST.match(part, match.end())
         if closed is None:
-            return end
+            break
+        written = match[2][1:-1] if match[2][0] == "<" else match[2]
+        read.append(Definition(part.index("[", end), match.end(), written))
         end = closed.end()
-        if end >= len(part):
-            return len(part)
+    return read, end
 
 
 QUOTE: Final = 0

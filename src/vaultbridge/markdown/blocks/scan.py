@@ -124,17 +124,20 @@ class ScanState:
             before = end
         return "".join(parts)
 
-    def _paragraph_text(self) -> tuple[str, int]:
-        """Return the open paragraph without the link definitions at its start, and where it starts."""
+    def _paragraph_text(self) -> tuple[str, int, list[marks.Definition]]:
+        """Return the open paragraph without the link definitions at its start, where it starts, and these
+        definitions with their offsets in the note."""
         part = self._join_lines(self._para)
         start = self._para[0][0]
         if part.startswith("[") and "]:" in part:
-            skipped = marks.definitions_end(part)
-            return part[skipped:], start + skipped
-        return part, start
+            definitions, skipped = marks.read_definitions(part)
+            placed = [marks.Definition(start + read[0], start + read[1], read[2]) for read in definitions]
+            return part[skipped:], start + skipped, placed
+        return part, start, []
 
     def _end_paragraph(self) -> None:
-        part, start = self._paragraph_text()
+        part, start, definitions = self._paragraph_text()
+        self._found.add_definitions(definitions)
         last, end = self._para[-1]
         lazy_below = self._lazy_below
         self._para, self._lazy_below = [], -1
@@ -321,12 +324,13 @@ class BlockScan(ScanState):
             return _TEXT
         if marks.SETEXT.match(self._line, self._at) is None:
             return _TEXT
-        part, start = self._paragraph_text()
+        part, start, definitions = self._paragraph_text()
         if not part:
             self._end_paragraph()  # nothing but link definitions: there is no text to underline
             return _TEXT
         end = self._base + len(self._line)
         self._para, self._lazy_below = [], -1
+        self._found.add_definitions(definitions)
         if not self._containers:
             self.out.add_heading(1 if self._line[self._at] == "=" else 2, part.strip(BLANKS), start, end)
         self._innermost().record_end("other", start)

@@ -11,8 +11,9 @@ commas.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.markdown.edits.change import Change, apply_changes, line_end_near, start_of_next_line
@@ -27,7 +28,38 @@ from vaultbridge.markdown.edits.yaml import (
     write_string,
 )
 from vaultbridge.markdown.model import Note, Properties
-from vaultbridge.markdown.parse import parse
+from vaultbridge.markdown.parse import parse, read_frontmatter
+from vaultbridge.markdown.text import split_with_starts
+
+_PLACEHOLDER: Final = re.compile(r"\{\{[^{}\r\n]*\}\}")
+"""What a template has in place of a value: it need not be YAML until the template is used."""
+
+
+def describe_damage(before: str, after: str) -> str:
+    """Say why the properties of a note can no longer be read after a change of its text; "" if they can, or
+    could not be read before. `before` is "" for a new note. Removing properties is no damage."""
+    if before.startswith("---"):
+        old = read_frontmatter(before, split_with_starts(before)[1])
+        if old.problems:
+            return ""
+        block = old.properties
+    elif after.startswith("---"):
+        block = None
+    else:
+        return ""
+    if block is not None and after.startswith(before[: block.end]):
+        return ""
+    after = _PLACEHOLDER.sub("x", after)
+    new = read_frontmatter(after, split_with_starts(after)[1])
+    for problem in new.problems:
+        # A new text may begin with a line across the page.
+        if problem.code != "unclosed-properties" or block is not None:
+            return problem.message
+    if block is not None and new.properties is None:
+        lines = _PLACEHOLDER.sub("x", before[block.body_start : block.body_end]).strip()
+        if lines and after.count(lines) > before.count(lines, block.end):
+            return "They are properties only if the note begins with '---', and would become text."
+    return ""
 
 
 def edit_list_items(

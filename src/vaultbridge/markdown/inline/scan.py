@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from vaultbridge.markdown.inline.links import WIKI_INSIDE, internal_target, read_destination, read_wiki_link
 from vaultbridge.markdown.inline.spans import HtmlScanner, Spans
@@ -112,6 +112,27 @@ class InlineResult:
         self.tags: list[Tag] = []
         self.footnotes: list[Footnote] = []
         self.fields: list[InlineField] = []
+
+    def add_definitions(self, definitions: Iterable[tuple[int, int, str]]) -> None:
+        """Add link reference definitions, each by its start, the end of its destination, and the destination
+        as written. A destination of `#` is how people write a comment: `[//]: # (text)`."""
+        for start, end, written in definitions:
+            leads = internal_target(written)
+            if leads is not None and leads not in (("", ""), ("", "#")) and "](" not in written:
+                raw, line = self.text[start:end], bisect_right(self.starts, start)
+                self.links.append(
+                    Link(
+                        raw,
+                        *leads,
+                        None,
+                        embed=False,
+                        kind="markdown",
+                        line=line,
+                        start=start,
+                        end=end,
+                        markdown=True,
+                    )
+                )
 
 
 def scan_inline(

@@ -356,7 +356,7 @@ async def save(call: PageCall) -> Any:
             raise StaleWrite(path, expected=body.expected, current=view.hash)
         text = restore_line_ends(body.text, view.text)
         operation = Write(note=path, content=text, expected=body.expected)
-        outcome = engine.apply([operation], label="edit", actor=ACTOR)
+        outcome = engine.apply([operation], label="edit", actor=ACTOR, by_person=True)
         return _render_outcome(outcome, path, body.expected)
 
     return await call.change_vault(work)
@@ -368,7 +368,7 @@ async def create(call: PageCall) -> Any:
     body = await call.body(CreateRequest)
 
     def work(engine: Engine) -> dict[str, Any]:
-        outcome = engine.apply([Create(note=body.path, content=body.text)], actor=ACTOR)
+        outcome = engine.apply([Create(note=body.path, content=body.text)], actor=ACTOR, by_person=True)
         (created,) = (file for file in outcome.files if file.change == "created")
         return _render_outcome(outcome, created.path, "")
 
