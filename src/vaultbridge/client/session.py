@@ -14,11 +14,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from vaultbridge import __version__
-from vaultbridge.client.errors import RpcError
+from vaultbridge.client.errors import InvalidMessage, RpcError
 from vaultbridge.client.messages import (
     CONNECTION_LOST,
     Message,
@@ -47,6 +48,8 @@ from vaultbridge.protocols.mcp.versions import (
     VERSION_KEY,
     VERSIONS,
 )
+
+logger = logging.getLogger(__name__)
 
 MODERN_ERRORS: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
 """Errors that only servers from 2026-07-28 on give."""
@@ -124,6 +127,8 @@ class Session:
         self._ids = itertools.count(1)
         self._waiting: dict[RequestId, asyncio.Future[Message]] = {}
         self._answering: set[asyncio.Task[None]] = set()
+        self._refused: tuple[float, InvalidMessage] | None = None
+        """The last message of the server that could not be read, and when it came."""
 
     @property
     def is_modern(self) -> bool:
@@ -146,6 +151,8 @@ class Session:
         self.transport.on_message = self._receive
         before = self.transport.on_close
         self.transport.on_close = lambda: self._fail_waiting(before)
+        report = self.transport.on_error
+        self.transport.on_error = lambda error: self._note_error(error, report)
         if self.transport.state is State.DISCONNECTED:
             await self.transport.start()
         await self._negotiate()
@@ -191,7 +198,7 @@ class Session:
             if error.rpc_code in MODERN_ERRORS or self._has_no_fallback():
                 raise
             return ()
-        except TimedOut:
+        except (TimedOut, InvalidMessage):
             if self._has_no_fallback():
                 raise
             return ()
@@ -245,12 +252,13 @@ class Session:
     async def request(
         self, method: str, params: dict[str, Any] | None = None, *, timeout: float | None = None
     ) -> dict[str, Any]:
-        """Send a request and return its result. Raises RpcError, TimedOut, TransportClosed and what `send`
-        raises."""
+        """Send a request and return its result. Raises RpcError, TimedOut, InvalidMessage (what arrived
+        instead of an answer cannot be read), TransportClosed and what `send` raises."""
         request_id = next(self._ids)
         waiter: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._waiting[request_id] = waiter
         seconds = self._timeout if timeout is None else timeout
+        began = asyncio.get_running_loop().time()
         message: Message = {"jsonrpc": "2.0", "id": request_id, "method": method}
         full = self._add_meta(params)
         if full:
@@ -261,6 +269,10 @@ class Session:
                 answer = await waiter
         except TimeoutError:
             await self._cancel(request_id, method)
+            if self._refused is not None and self._refused[0] >= began:
+                # It had no id that could be read, so it may have been the answer to another request.
+                why = f"No answer to {method!r} that can be read came: {self._refused[1].message}"
+                raise InvalidMessage(why) from None
             raise TimedOut(f"No answer to {method!r} within {seconds:g} s.") from None
         finally:
             self._waiting.pop(request_id, None)
@@ -380,6 +392,14 @@ class Session:
         # The server is gone, or the transport has reported to `on_error` why the answer was not sent.
         with contextlib.suppress(VaultbridgeError):
             await self.transport.send(answer)
+
+    def _note_error(self, error: Exception, report: Callable[[Exception], object] | None) -> None:
+        if isinstance(error, InvalidMessage) and error.received:
+            self._refused = asyncio.get_running_loop().time(), error
+        if report is not None:
+            report(error)
+        else:
+            logger.debug("transport error: %s", error)
 
     def _fail_waiting(self, then: Callable[[], object] | None) -> None:
         for request_id, waiter in self._waiting.items():

@@ -338,6 +338,7 @@ class StreamableHttpTransport(Callbacks):
         try:
             await self._receive(data)
         except InvalidMessage as error:
+            error.received = True
             self._report(error)
             answered = read_answered_id(data)
             why = f"The server's answer was refused: {error.message}"
