@@ -163,10 +163,21 @@ class Edit:
         template: str = "",
         properties: dict[str, Any] | None = None,
         overwrite: bool = False,
+        force: bool = False,
     ) -> None:
-        """Create a note; with `overwrite`, replace the whole text of one that exists."""
+        """Create a note; with `overwrite`, replace the whole text of one that exists, and with `force` also
+        of one that is not UTF-8."""
         given = properties or {}
-        self._add(Create(note=note, content=text, template=template, properties=given, overwrite=overwrite))
+        self._add(
+            Create(
+                note=note,
+                content=text,
+                template=template,
+                properties=given,
+                overwrite=overwrite,
+                force=force,
+            )
+        )
 
     def append(self, note: str, text: str, *, heading: str = "", create: bool = False) -> None:
         """Add text at the end of a note or of a section; with `create`, a missing heading is created."""

@@ -149,6 +149,27 @@ async def test_a_server_that_breaks_the_upgrade_is_explained_in_words(answer: by
         assert len(str(failed.value)) < 200
 
 
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 101 Sw"])
+async def test_an_attempt_is_one_upgrade_request(answer: bytes) -> None:
+    """The HTTP library would send it a second time, without a word."""
+    asked: list[bytes] = []
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(answer)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        user = User(f"ws://127.0.0.1:{port}")
+        for attempt in (1, 2):
+            with pytest.raises(ConnectFailed, match="ended the connection before it answered"):
+                await user.transport.start()
+            assert len(asked) == attempt
+
+
 async def test_a_refused_token_is_reported_without_showing_it() -> None:
     async with running(token="right") as server:
         user = User(server.url, headers={"X-Claude-Code-Ide-Authorization": "wrong-secret"})

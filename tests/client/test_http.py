@@ -511,3 +511,61 @@ async def test_a_cancelled_request_gives_its_place_back(monkeypatch: pytest.Monk
                 await session.request("slow", timeout=0.05)
         await until(lambda: heard.count("notifications/cancelled") == 3)
         assert await session.request("ping") is not None
+
+
+async def test_the_first_call_waits_for_the_stream_that_its_answer_may_need() -> None:
+    """A server may answer over the stream of its own, which the client opens after the handshake."""
+    streams: list[web.StreamResponse] = []
+    ended = asyncio.Event()
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        if request.method == "GET":
+            for _ in range(500):  # The call would arrive meanwhile.
+                await asyncio.sleep(0)
+            response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+            await response.prepare(request)
+            streams.append(response)
+            await ended.wait()
+            return response
+        asked = await request.json() if request.method == "POST" else {}
+        if asked.get("method") == "initialize":
+            result = {"protocolVersion": "2025-11-25", "capabilities": {}}
+            answer = {"jsonrpc": "2.0", "id": asked["id"], "result": result}
+            return web.json_response(answer, headers={"Mcp-Session-Id": "s"})
+        if "id" not in asked:
+            return web.Response(status=202)
+        if not streams:
+            return web.Response(status=500)
+        answer = {"jsonrpc": "2.0", "id": asked["id"], "result": {"over": "the stream"}}
+        await streams[-1].write(f"data: {json.dumps(answer)}\n\n".encode())
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        await ended.wait()
+        return response
+
+    async with serving(handle) as url:
+        async with Session(StreamableHttpTransport(url), version="2025-11-25") as session:
+            assert await session.request("tools/list") == {"over": "the stream"}
+        ended.set()
+
+
+async def test_a_server_whose_stream_says_nothing_does_not_hold_the_first_call_up_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http, "STREAM_SECONDS", 0.05)
+    ended = asyncio.Event()
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        if request.method == "GET":
+            await ended.wait()
+            return web.Response(status=405)
+        asked = await request.json() if request.method == "POST" else {}
+        if "id" not in asked:
+            return web.Response(status=202)
+        answer = {"jsonrpc": "2.0", "id": asked["id"], "result": {"protocolVersion": "2025-11-25"}}
+        return web.json_response(answer, headers={"Mcp-Session-Id": "s"})
+
+    async with serving(handle) as url:
+        async with Session(StreamableHttpTransport(url), version="2025-11-25") as session:
+            assert await session.request("tools/list")
+        ended.set()

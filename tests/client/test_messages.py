@@ -182,6 +182,28 @@ def test_the_id_of_a_refused_answer_is_found() -> None:
     assert read_answered_id("{") is None
 
 
+@pytest.mark.parametrize(
+    "value",
+    ["NaN", "Infinity", r'"\ud800"', "[" * 100_000 + "]" * 100_000, '{"a":' * 100_000, "01", '"id":3', "'x'"],
+    ids=["NaN", "infinity", "surrogate", "deep list", "deep object", "number", "member", "quotes"],
+)
+def test_the_id_is_found_whatever_makes_an_answer_unreadable(value: str) -> None:
+    before = f'{{"jsonrpc":"2.0","id":7,"result":{value}}}'
+    assert read_answered_id(before) == read_answered_id(before.encode()) == 7
+    assert read_answered_id(f'{{"result":[{value},"id"],"id":"x\\n{{"}}') == (
+        None if value.startswith('{"a":') else "x\n{"
+    )
+    assert read_answered_id(f'{{"id":7,"method":"m","params":{value}}}') is None
+    assert read_answered_id(f'{{"result":{{"id":8,"x":{value}}}}}') is None
+
+
+@pytest.mark.parametrize(
+    "data", [b"\xff\xfe", "hello", "", "[]", "{" * 1000, '"id":1', '{"id"', '{"id":', "\ud800"]
+)
+def test_no_id_is_invented(data: str | bytes) -> None:
+    assert read_answered_id(data) is None
+
+
 def test_an_answer_made_up_here_is_a_valid_one() -> None:
     answer = make_error_answer(1, -32000, "no", reason="x")
     assert classify(answer) is MessageKind.ERROR

@@ -59,6 +59,14 @@ async def test_the_http_plugin_keeps_the_shape() -> None:
     ("plugin", "config", "reason"),
     [
         (WebSocketPlugin(), {"url": "http://x"}, "must start with ws:// or wss://"),
+        (
+            WebSocketPlugin(),
+            {"url": "ws://a b"},
+            "URL: it contains ' ', which is written %20",
+        ),
+        (WebSocketPlugin(), {"url": "ws://x/%zz"}, "a % must be followed by two hexadecimal digits"),
+        (WebSocketPlugin(), {"url": "ws://x/\n"}, r"it contains '\\n', which is written %0A"),
+        (HttpPlugin(), {"url": "http://a b"}, "Invalid HTTP URL"),
         (WebSocketPlugin(), {}, "no url"),
         (WebSocketPlugin(), {"url": "ws://x", "reconnectAttempts": "three"}, "reconnect_attempts"),
         (StdioPlugin(), {}, "command"),
@@ -70,6 +78,20 @@ async def test_the_http_plugin_keeps_the_shape() -> None:
 async def test_a_wrong_configuration_is_refused_by_initialize(plugin: Any, config: Any, reason: str) -> None:
     with pytest.raises(InvalidArgument, match=reason):
         await plugin.initialize(config)
+
+
+async def test_whether_it_is_connected_may_be_read_and_called() -> None:
+    """The document writes `isConnected()`, Python a property; a method read without a call would be true."""
+    plugin = WebSocketPlugin()
+    assert not plugin.is_connected and plugin.is_connected() is False
+    async with core_server() as port:
+        transport = await plugin.connect({"url": f"ws://127.0.0.1:{port}"})
+        for each in (plugin, transport):
+            assert each.is_connected and each.is_connected == True  # noqa: E712 - it equals the value
+            assert each.is_connected() is True and f"{each.is_connected}" == "True"
+        await plugin.disconnect()
+    for each in (plugin, transport):
+        assert not each.is_connected and each.is_connected() is False and f"{each.is_connected}" == "False"
 
 
 async def test_settings_for_connect_override_those_for_initialize() -> None:

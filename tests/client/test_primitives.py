@@ -68,6 +68,19 @@ async def test_a_listing_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPa
     assert len(await list_primitives(endless)) == 7 and endless.asked == 7
 
 
+@pytest.mark.parametrize("cursors", ["aa", "aba", "abca"])
+async def test_a_cursor_that_repeats_ends_the_list_with_an_error(cursors: str) -> None:
+    class Circle(Paged):
+        async def list_tools(self, *, cursor: str | None = None) -> dict[str, Any]:
+            self.asked += 1
+            return {"tools": [{"name": "t"}], "nextCursor": cursors[self.asked - 1]}
+
+    circle = Circle(None)
+    with pytest.raises(RpcError, match=r"list of tools has no end: it gave the cursor 'a' twice"):
+        await list_primitives(circle)
+    assert circle.asked == len(cursors)
+
+
 async def test_other_failures_are_raised() -> None:
     class Broken(Paged):
         async def list_prompts(self, *, cursor: str | None = None) -> dict[str, Any]:

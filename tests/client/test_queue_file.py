@@ -50,6 +50,33 @@ def test_another_server_s_messages_are_left_alone_and_its_url_is_not_stored(tmp_
     back.close()
 
 
+@pytest.mark.parametrize(
+    ("url", "spellings"),
+    [
+        ("ws://host:80", ["WS://HOST", "ws://Host:80/", "ws://host./", "ws://name:secret@host"]),
+        ("wss://host/mcp", ["wss://host:443/mcp/", "WSS://HOST/mcp", "wss://host/mcp//"]),
+        ("ws://[::1]:8080", ["ws://[::1]:8080/", "WS://[::1]:8080"]),
+        ("ws://host/a?q=1", ["ws://HOST:80/a/?q=1"]),
+    ],
+)
+def test_the_messages_belong_to_the_server_however_its_url_is_spelled(
+    tmp_path: Path, url: str, spellings: list[str]
+) -> None:
+    path = str(tmp_path / "q")
+    file = QueueFile(path, url)
+    file.add(b"waiting", handed=False)
+    file.close()
+    for spelling in spellings:
+        again = QueueFile(path, spelling)
+        assert [data for _, data in again.list_waiting()] == [b"waiting"], spelling
+        assert again.count_others() == 0
+        again.close()
+    for other in ("ws://host:81", "wss://host", "ws://host/MCP", "ws://host/a?q=2", "ws://other"):
+        another = QueueFile(path, other)
+        assert another.list_waiting() == [] and another.count_others() == 1
+        another.close()
+
+
 def test_there_is_no_mapped_file_that_somebody_could_cut(tmp_path: Path) -> None:
     """Unlike the index and the journal: one process uses the file, so SQLite keeps its `-shm` in memory. A
     process that died, or a program that had a look, may have left things beside it."""

@@ -190,6 +190,100 @@ async def test_a_result_that_asks_for_input_is_refused_with_a_reason() -> None:
             await session.call_tool("test_input_required_result_elicitation")
 
 
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+async def test_what_a_server_asks_a_person_is_answered_with_its_defaults(version: str) -> None:
+    """Over the connection with a handshake, in another round of the request without one."""
+    asked: list[dict[str, Any]] = []
+
+    async def answer(params: dict[str, Any]) -> dict[str, Any]:
+        asked.append(params)
+        return {"action": "accept", "content": {"name": "Ada"}}
+
+    async with (
+        core_server() as port,
+        Session(
+            WebSocketTransport(f"ws://127.0.0.1:{port}"), version=version, on_elicitation=answer
+        ) as session,
+    ):
+        text = json.dumps(await session.call_tool("test_elicitation_sep1034_defaults"))
+        fields = asked[0]["requestedSchema"]["properties"]
+        assert fields["name"]["default"] not in text
+        assert all(str(field["default"]) in text for name, field in fields.items() if name != "name"), text
+        assert "Ada" in text
+        if version == "2026-07-28":
+            result = await session.call_tool("test_input_required_result_elicitation")
+            assert result["content"][0]["text"] == "Hello, Ada!"
+            result = await session.call_tool("test_input_required_result_request_state")
+            assert result["content"][0]["text"].startswith("state-ok")
+            with pytest.raises(RpcError):  # A model's answer is not a person's.
+                await session.call_tool("test_input_required_result_sampling")
+
+
+async def test_a_refusal_and_a_failure_of_the_program_are_answered_too(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def refuse(params: dict[str, Any]) -> dict[str, Any]:
+        if "fail" in params["message"]:
+            raise ValueError("secret")
+        return {"action": "decline"}
+
+    async with (
+        core_server() as port,
+        Session(
+            WebSocketTransport(f"ws://127.0.0.1:{port}"), version="2025-11-25", on_elicitation=refuse
+        ) as session,
+    ):
+        result = await session.call_tool("test_elicitation", {"message": "Well?"})
+        assert result["content"][0]["text"] == "User response: action=decline, content={}"
+        with pytest.raises(RpcError, match="The person could not be asked") as failed:
+            await session.call_tool("test_elicitation", {"message": "fail"})
+        assert "secret" not in str((failed.value, failed.value.data))
+    assert "on_elicitation raised" in caplog.text
+
+
+async def test_a_person_may_take_longer_than_the_time_limit() -> None:
+    waiting, decided = asyncio.Event(), asyncio.Event()
+
+    async def answer(params: dict[str, Any]) -> dict[str, Any]:
+        waiting.set()
+        await decided.wait()
+        return {"action": "accept", "content": {"response": "at last"}}
+
+    async with (
+        core_server() as port,
+        Session(
+            WebSocketTransport(f"ws://127.0.0.1:{port}"),
+            version="2025-11-25",
+            timeout=0.2,
+            on_elicitation=answer,
+        ) as session,
+    ):
+        call = asyncio.create_task(session.call_tool("test_elicitation", {"message": "?"}))
+        await waiting.wait()
+        async with (
+            running(open_and_say_no_more) as mute,
+            Session(WebSocketTransport(mute.url), version="2025-11-25", timeout=0.5) as other,
+        ):
+            with pytest.raises(TimedOut):  # More than the time limit of the first has passed.
+                await other.request("tools/list")
+        decided.set()
+        assert "at last" in (await call)["content"][0]["text"]
+
+
+async def test_a_server_that_asks_without_end_is_given_up() -> None:
+    async def ask_for_ever(ws: web.WebSocketResponse, request: web.Request) -> None:
+        async for frame in ws:
+            message = json.loads(frame.data)
+            result: dict[str, Any] = {"resultType": "input_required", "inputRequests": {}}
+            if message["method"] == "server/discover":
+                result = {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {}}
+            await ws.send_str(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}))
+
+    async with running(ask_for_ever) as server, Session(WebSocketTransport(server.url)) as session:
+        with pytest.raises(RpcError, match="asked for input 16 times"):
+            await session.call_tool("any")
+
+
 async def open_and_say_no_more(ws: web.WebSocketResponse, request: web.Request) -> None:
     async for frame in ws:
         message = json.loads(frame.data)

@@ -40,14 +40,49 @@ def test_a_url_that_is_not_a_websocket_s_gets_the_seed_s_message(url: str) -> No
     assert str(refused.value) == "Invalid WebSocket URL: must start with ws:// or wss://"
 
 
-@pytest.mark.parametrize("url", ["ws://", "ws://:80", "ws://x:99999", "ws://x#part", "ws://[bad"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("ws://", "ws://:80", "ws://x:99999", "ws://x#part", "ws://[bad"),
+        *(
+            "ws://a b",
+            "ws://a\tb",
+            "ws://a\nb/",
+            " ws://a",
+            "ws://a ",
+            "ws://a/b c",
+            "ws://a/\x00",
+            "ws://a/\x7f",
+        ),
+        *("ws://%zz", "ws://a/%zz", "ws://a/%", "ws://a/%4", "ws://a?q=%gg", "ws://a%20b", "ws://%41"),
+        *(
+            "ws://a..b",
+            "ws://" + "x" * 64,
+            "ws://a\\b",
+            'ws://a/"b"',
+            "ws://<host>",
+            "ws://a/{id}",
+            "ws://a\ud800",
+        ),
+    ],
+)
 def test_a_malformed_url_is_refused(url: str) -> None:
     with pytest.raises(InvalidArgument, match="Invalid WebSocket URL"):
         make_settings(url, {})
 
 
 @pytest.mark.parametrize(
-    "url", ["ws://localhost:8080", "wss://api.example.com/mcp", "WS://X", "ws://[::1]:1/p?q=1"]
+    "url",
+    [
+        *(
+            "ws://localhost:8080",
+            "wss://api.example.com/mcp",
+            "WS://X",
+            "ws://[::1]:1/p?q=1",
+            "ws://my_host.",
+        ),
+        *("ws://[fe80::1%eth0]:1", "ws://u:p@x/%C3%BC?a=%20&b=[1]", "ws://bücher.example/ü"),
+    ],
 )
 def test_good_urls_are_accepted(url: str) -> None:
     assert make_settings(url, {}).url == url

@@ -919,6 +919,27 @@ async def test_a_queue_survives_the_process_and_goes_out_after_the_new_handshake
 
 
 @in_virtual_time
+async def test_messages_for_other_addresses_are_counted_and_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A queue that seems empty may be another server's: a changed address must not hide it."""
+    file = tmp_path / "queue.sqlite"
+    first = User(World(), queue_file=file)
+    await first.send("note", n=1)
+    await first.send("ask", 1, n=2)
+    assert first.transport.queued_for_others == 0
+    await first.transport.close(keep_queue=True)
+    other = WebSocketTransport("ws://other.example", queue_file=file)
+    assert (other.queue_size, other.queued_for_others) == (0, 2)
+    assert "The queue file has 2 message(s) for other addresses" in caplog.text
+    assert "other.example" not in caplog.text
+    await other.close()
+    again = User(World(), queue_file=file)
+    assert (again.transport.queue_size, again.transport.queued_for_others) == (2, 0)
+    await again.transport.close()
+
+
+@in_virtual_time
 async def test_the_handshake_of_an_earlier_process_is_reported_and_never_sent(tmp_path: Path) -> None:
     """It would begin a second session in the middle of the new one."""
     file = tmp_path / "queue.sqlite"

@@ -62,19 +62,17 @@ async def act(session: Session, context: dict[str, Any]) -> None:
                 raise
 
 
-LISTENING_SECONDS = 60.0
+async def answer(question: dict[str, Any]) -> dict[str, Any]:
+    """As a person who accepts every form and changes nothing in it."""
+    return {"action": "accept", "content": make_sample(question.get("requestedSchema") or {})}
 
 
 async def main(url: str) -> None:
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
     # "auto" is what a person gets; a version is given only where the suite's server has no discovery.
     wanted = os.environ.get("MCP_CONFORMANCE_PROTOCOL_VERSION", "auto")
-    transport = StreamableHttpTransport(url)
-    async with Session(transport, version="auto" if wanted >= "2026" else wanted) as session:
-        if os.environ.get("MCP_CONFORMANCE_SCENARIO") == "sse-retry":
-            # Its server answers the call on whichever GET comes next, and takes that for the resumed stream.
-            # So the GET of our own stream must come before the call, which a busy machine does not promise.
-            await asyncio.wait_for(transport.listening.wait(), LISTENING_SECONDS)
+    version = "auto" if wanted >= "2026" else wanted
+    async with Session(StreamableHttpTransport(url), version=version, on_elicitation=answer) as session:
         await act(session, context)
 
 

@@ -32,11 +32,17 @@ from support.process import make_process_environ
 VERSIONS = {"2025-11-25": 83, "2026-07-28": 152}
 """The checks that must pass at each version: a suite that quietly runs fewer is a failure too."""
 
-CLIENT_CHECKS = {"2025-11-25": 15, "2026-07-28": 56}
+CLIENT_CHECKS = {"2025-11-25": 20, "2026-07-28": 61}
 """The same for the client's side."""
 
 CLIENT_SCENARIOS = {
-    "2025-11-25": ("initialize", "tools_call", "sse-retry", "json-schema-2020-12-preservation"),
+    "2025-11-25": (
+        "initialize",
+        "tools_call",
+        "elicitation-sep1034-client-defaults",
+        "sse-retry",
+        "json-schema-2020-12-preservation",
+    ),
     "2026-07-28": (
         "tools_call",
         "request-metadata",
@@ -45,10 +51,10 @@ CLIENT_SCENARIOS = {
         "http-invalid-tool-headers",
         "json-schema-ref-no-deref",
         "json-schema-2020-12-preservation",
+        "sep-2322-client-request-state",
     ),
 }
-"""Left out is what our client does not offer: OAuth (auth/…), and asking a person (elicitation-…, sep-2322).
-"""
+"""Left out is what our client does not offer: OAuth (auth/…)."""
 
 RUN_SECONDS = 180.0
 GOOD = {"SUCCESS", "INFO"}

@@ -51,9 +51,22 @@ async def test_missing_and_private_notes_are_the_same(view: VaultView) -> None:
             await view.find(name)
 
 
-async def test_a_write_keeps_the_files_form_and_is_journaled(view: VaultView, vault: Path) -> None:
+async def test_a_text_that_may_be_written_back_is_never_given_with_replaced_bytes(
+    view: VaultView, vault: Path
+) -> None:
+    assert await view.read_text(vault_path("Note.md"), exact=True) == "one\r\ntwo\r\n"
+    with pytest.raises(EngineFailure, match=r"Bad\.md is not UTF-8 \(line 1: byte 0xe9\)"):
+        await view.read_text(vault_path("Bad.md"), exact=True)
+    with pytest.raises(EditRefused, match="not UTF-8"):
+        await view.write_text(vault_path("Bad.md"), "caf\ufffd\n", actor="ide:test")
+    assert (vault / "Bad.md").read_bytes() == b"caf\xe9 [[Gone]]\n"
+    await view.write_text(vault_path("Bad.md"), "café\n", actor="ide:test", force=True)
+    assert (vault / "Bad.md").read_text("utf-8") == "café\n"
+
+
+async def test_a_write_is_made_as_sent_and_journaled(view: VaultView, vault: Path) -> None:
     await view.write_text(vault_path("Note.md"), "one\nthree\n", actor="ide:test")
-    assert (vault / "Note.md").read_bytes() == b"\xef\xbb\xbfone\r\nthree\r\n"
+    assert (vault / "Note.md").read_bytes() == b"\xef\xbb\xbfone\nthree\n"
     (change,) = view.engine.history.changes("Note.md")
     assert change.actor == "ide:test"
     view.engine.undo(change.id)

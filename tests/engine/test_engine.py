@@ -158,10 +158,62 @@ def test_creating_a_note_that_would_take_over_older_links_pins_them_and_says_so(
     assert any("older link" in notice for notice in outcome.notices)
 
 
-def test_a_whole_write_keeps_bom_and_line_ends(make_vault: MakeVault) -> None:
-    engine = make_vault({"A.md": b"\xef\xbb\xbfone\r\ntwo\r\n"})
-    engine.apply([Write(note="A", content="three\nfour\n")])
-    assert read_contents(engine)["A.md"] == b"\xef\xbb\xbfthree\r\nfour\r\n"
+WHOLE_TEXTS = ["three\nfour\n", "three\r\nfour\r\n", "mixed\r\nends\nand\rmore", "", "\n\n"]
+
+
+@pytest.mark.parametrize("content", WHOLE_TEXTS)
+@pytest.mark.parametrize("before", [b"one\r\ntwo\r\n", b"one\ntwo\n", b"one\rtwo\r", b""])
+def test_a_whole_text_is_written_exactly_as_given(make_vault: MakeVault, before: bytes, content: str) -> None:
+    engine = make_vault({"A.md": before, "B.md": before, "C.md": before})
+    engine.apply([Write(note="A", content=content)])
+    engine.apply([Create(note="B", content=content, overwrite=True)])
+    engine.apply([Write(note="C", content="first"), Write(note="C", content=content)])
+    assert [read_contents(engine)[name] for name in ("A.md", "B.md", "C.md")] == [content.encode()] * 3
+
+
+@pytest.mark.parametrize("sent", ["three\n", "\ufeffthree\n"])
+def test_a_whole_write_keeps_the_bom_that_no_reader_is_shown(make_vault: MakeVault, sent: str) -> None:
+    """And a text that begins with one, as `raw` returns it, does not get two."""
+    engine = make_vault({"A.md": b"\xef\xbb\xbfone\r\n", "B.md": b"\xef\xbb\xbfone\r\n"})
+    engine.apply([Write(note="A", content=sent)])
+    engine.apply([Create(note="B", content=sent, overwrite=True)])
+    assert read_contents(engine) == dict.fromkeys(("A.md", "B.md"), b"\xef\xbb\xbfthree\n")
+
+
+NOT_UTF8 = {
+    "latin-1": "caf\xe9 au lait\n".encode("latin-1"),
+    "utf-16 with a mark": "Grüße\n".encode("utf-16"),
+    "utf-16 without": "Hello\n".encode("utf-16-le"),
+}
+
+
+@pytest.mark.parametrize("before", NOT_UTF8.values(), ids=NOT_UTF8)
+def test_a_note_that_is_not_utf8_is_replaced_only_on_request(make_vault: MakeVault, before: bytes) -> None:
+    engine = make_vault({"Old.md": before})
+    for operation in (
+        Write(note="Old", content="new\n"),
+        Create(note="Old", content="new\n", overwrite=True),
+    ):
+        with pytest.raises(EditRefused, match="is not UTF-8") as refused:
+            engine.apply([operation])
+        assert "set force" in str(refused.value)
+        assert read_contents(engine)["Old.md"] == before
+    outcome = engine.apply([Write(note="Old", content="new\n", force=True)])
+    assert read_contents(engine)["Old.md"] == b"new\n"
+    engine.undo(int(outcome.change_id))
+    assert read_contents(engine)["Old.md"] == before
+    engine.apply([Create(note="Old", content="new\n", overwrite=True, force=True)])
+    assert read_contents(engine)["Old.md"] == b"new\n"
+
+
+def test_an_edit_of_utf16_is_refused_and_of_stray_bytes_keeps_them(make_vault: MakeVault) -> None:
+    before = NOT_UTF8["utf-16 with a mark"]
+    engine = make_vault({"Old.md": before, "Stray.md": NOT_UTF8["latin-1"]})
+    for operation in (Append(note="Old", content="more"), SetProperty(note="Old", name="a", value=1)):
+        with pytest.raises(EditRefused, match="UTF-16"):
+            engine.apply([operation])
+    engine.apply([Append(note="Stray", content="more")])
+    assert read_contents(engine) == {"Old.md": before, "Stray.md": NOT_UTF8["latin-1"] + b"more\n"}
 
 
 def test_a_deleted_note_goes_to_the_trash_and_comes_back(make_vault: MakeVault, tmp_path: Path) -> None:

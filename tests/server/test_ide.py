@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import socket
 import stat
 import uuid
@@ -21,7 +22,7 @@ from support.dial import dial
 from support.editor import Client, Failed
 from support.ports import kept_port
 from support.serve import Served, served
-from support.waiting import BOUND
+from support.waiting import BOUND, until
 
 TOKEN_HEADER = "X-Claude-Code-Ide-Authorization"
 
@@ -108,6 +109,61 @@ async def test_the_lock_lies_where_a_client_finds_it_once_and_is_cleared(tmp_pat
         assert len({lock.read_bytes() for lock in locks}) == 1
         assert await server.end() == 0
         assert not any(lock.exists() for lock in locks)
+    finally:
+        await server.kill()
+
+
+async def test_a_lock_that_is_deleted_is_written_again_while_it_serves(tmp_path: Path, vault: Path) -> None:
+    home = tmp_path / "home"
+    server = Served(home)
+    try:
+        await server.start(vault)
+        folders = home / ".claude" / "ide", home / ".config" / "claude" / "ide"
+        lock, later = (folder / f"{server.port}.lock" for folder in folders)
+        written = lock.read_bytes()
+        theirs = folders[0] / "65001.lock"
+        theirs.write_text("theirs")
+        lock.unlink()
+        await until(lambda: lock.exists() and lock.read_bytes() == written)
+        assert theirs.read_text() == "theirs"
+        shutil.rmtree(home / ".claude")
+        await until(lambda: lock.exists() and lock.read_bytes() == written)
+        assert stat.S_IMODE(lock.stat().st_mode) == 0o600
+        # An older release makes its folder and looks there only.
+        assert not later.parent.exists()
+        later.parent.parent.mkdir(parents=True)
+        await until(lambda: later.exists() and later.read_bytes() == written)
+        async with server.client() as client:
+            assert await client.request("ping") == {}
+        assert await server.end() == 0
+        assert not lock.exists() and not later.exists()
+    finally:
+        await server.kill()
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "status"),
+    [("", "b", "bad"), ("a", "b", "bad"), ("a", "", "warning"), ("b", "b", "good"), ("", "", "good")],
+)
+async def test_doctor_notices_that_the_bridge_has_another_claude_config_dir(
+    tmp_path: Path, vault: Path, ours: str, theirs: str, status: str
+) -> None:
+    """`ours` is what Claude Code and doctor have, `theirs` what the bridge was started with."""
+    places = {name: {"CLAUDE_CONFIG_DIR": str(tmp_path / name)} if name else {} for name in ("", "a", "b")}
+    server, beside = Served(tmp_path / "home", **places[theirs]), Served(tmp_path / "home", **places[ours])
+    folder = (tmp_path / theirs if theirs else tmp_path / "home" / ".claude") / "ide"
+    try:
+        await server.start(vault)
+        code, out, _ = await beside.command("doctor", vault, "--json", cwd=vault)
+        findings = {finding["name"]: finding for finding in map(json.loads, out.splitlines())}
+        found = findings["environment"]
+        assert found["status"] == status
+        if status != "good":
+            assert "CLAUDE_CONFIG_DIR" in found["advice"] and str(folder) in found["found"]
+        lock = findings["lock file in the folder Claude Code scans"]
+        assert lock["status"] == ("bad" if status == "bad" else "good")
+        assert status != "bad" or str(folder / f"{server.port}.lock") in lock["found"]
+        assert code == (1 if status == "bad" else 0)
     finally:
         await server.kill()
 

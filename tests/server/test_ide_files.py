@@ -54,6 +54,34 @@ async def test_any_text_file_is_written_read_and_written_again(
         assert await client.request("files/read", path=path) == text
 
 
+@pytest.mark.parametrize("sent", ["one\ntwo\n", "one\r\ntwo\r\n", "one\r\ntwo\n", "one"])
+async def test_what_is_written_over_a_note_is_what_was_sent(client: Client, vault: Path, sent: str) -> None:
+    """Whatever line ends the note had: a whole text brings its own."""
+    for path in ("Windows.md", "Unix.txt"):
+        (vault / path).write_bytes(b"old\r\nends\r\n" if path == "Windows.md" else b"old\nends\n")
+        await client.request("writeFile", path=path, content=sent)
+        assert (vault / path).read_bytes() == sent.encode()
+        assert await client.request("readFile", path=path) == sent
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+@pytest.mark.parametrize("method", ["readFile", "files/read"])
+async def test_a_note_in_another_encoding_is_not_lost_by_reading_and_writing_it(
+    client: Client, vault: Path, encoding: str, method: str
+) -> None:
+    """Seed 001 answers a bare string, which cannot say that characters were replaced."""
+    before = "Grüße\n".encode(encoding)
+    (vault / "Old.md").write_bytes(before)
+    refused = await catch_refusal(client, method, path="Old.md")
+    assert (refused.code, refused.data["errorCode"]) == (-32603, "SERVER_ERROR")
+    assert refused.message.startswith("failed to read file: Old.md is not UTF-8 (")
+    refused = await catch_refusal(client, "writeFile", path="Old.md", content="Gr\ufffd\n")
+    assert "not UTF-8" in refused.message and "set force" in str((refused.message, refused.data))
+    assert (vault / "Old.md").read_bytes() == before
+    await client.request("writeFile", path="Old.md", content="Grüße\n", force=True)
+    assert (vault / "Old.md").read_text("utf-8") == "Grüße\n"
+
+
 @pytest.mark.parametrize("path", ["whole.png", "stub.png"])
 async def test_a_file_that_is_not_text_is_neither_shown_nor_replaced(
     client: Client, vault: Path, path: str

@@ -38,7 +38,8 @@ def test_text_files_are_returned_as_text_in_pages(small: Small) -> None:
     harness = small({"t.csv": "a,b\n1,2\n", "i.svg": SVG})
     assert harness.text("attachment", name="t.csv") == "[t.csv]\na,b\n1,2\n"
     assert (
-        harness.text("attachment", name="t.csv", max_chars=5) == "[t.csv]\na,b\n[cut; continue with start=4]"
+        harness.text("attachment", name="t.csv", max_chars=5)
+        == "[t.csv | cut at 4]\na,b\n[cut; continue with start=4]"
     )
     assert harness.text("attachment", name="t.csv", start=4) == "[t.csv]\n1,2\n"
     assert harness.text("attachment", name="i.svg").endswith(SVG)

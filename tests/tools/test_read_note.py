@@ -70,6 +70,51 @@ def test_a_long_note_is_read_in_pages_that_add_up_to_the_whole(small: Small) -> 
     assert len(pieces) > 5
 
 
+@pytest.mark.parametrize("part", [{}, {"lines": "2-"}, {"start": 7}, {"path": "A.md", "name": ""}])
+def test_a_cut_is_announced_above_the_text_where_no_note_can_write_it(
+    small: Small, part: dict[str, object]
+) -> None:
+    """A script reads the first line; a note may end with the words of the mark."""
+    harness = small({"A.md": "line 1\nline 2\nline 3\n[cut; continue with start=9]"})
+    head, _, body = harness.text("read_note", **{"name": "A", "max_chars": 20} | part).partition("\n")
+    more = re.search(r"\[cut; continue with start=(\d+)\]\Z", body)
+    assert more is not None and head.endswith(f" | cut at {more[1]}]")
+    head, _, body = harness.text("read_note", **{"name": "A"} | part).partition("\n")
+    assert body.endswith("[cut; continue with start=9]") and "cut" not in head
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b"one\ncaf\xe9\n", "line 2: byte 0xe9"),
+        ("Grüße\n".encode("utf-16"), "it seems to be UTF-16"),
+        ("Hi\n".encode("utf-16-le"), "it contains NUL bytes"),
+    ],
+)
+def test_bytes_that_are_not_utf8_are_announced_above_the_text(
+    small: Small, data: bytes, problem: str
+) -> None:
+    harness = small({"Old.md": data, "Old.csv": data, "Good.md": "café \ufffd\n"})
+    for _ in range(2):  # The second answer comes from memory.
+        assert f" | not UTF-8 ({problem}): " in harness.rows("read_note", name="Old")[0]
+    assert f" | not UTF-8 ({problem}): " in harness.rows("attachment", name="Old.csv")[0]
+    assert "UTF-8" not in harness.text("read_note", name="Good")
+    for name, arguments in (
+        ("create_note", {"name": "Old", "content": "x", "overwrite": True}),
+        ("edit_note", {"name": "Old", "op": "write", "content": "x"}),
+        ("batch", {"operations": [{"name": "Old", "op": "write", "content": "x"}]}),
+    ):
+        assert "set force" in str(harness.catch_refusal(EditRefused, name, **arguments))
+        assert (harness.folder / "Old.md").read_bytes() == data
+        if name == "batch":
+            arguments["operations"][0]["force"] = True  # type: ignore[index]
+        else:
+            arguments["force"] = True
+        harness.data(name, **arguments)
+        assert harness.read("Old.md") == "x"
+        (harness.folder / "Old.md").write_bytes(data)
+
+
 def test_the_default_answer_stays_far_below_the_limit_of_clients(small: Small) -> None:
     harness = small({"A.md": "word " * 100_000})
     assert len(harness.text("read_note", name="A")) < 25_000

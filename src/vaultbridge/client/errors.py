@@ -29,9 +29,10 @@ from vaultbridge.errors import InvalidArgument, VaultbridgeError
 
 
 class InvalidMessage(InvalidArgument):
-    """Not a JSON-RPC 2.0 message. `message` says which rule is broken."""
+    """Not a JSON-RPC 2.0 message. `message` says which rule is broken, `received` that it was the peer's."""
 
     reason = "invalid-message"
+    received = False
 
 
 class TransportError(VaultbridgeError):

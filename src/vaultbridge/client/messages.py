@@ -12,6 +12,7 @@ message, and passes accepted ones on unchanged.
 from __future__ import annotations
 
 import enum
+import re
 import reprlib
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ from vaultbridge.client.errors import InvalidMessage
 from vaultbridge.errors import JSON_ERRORS
 from vaultbridge.jsonrpc import codec
 from vaultbridge.jsonrpc.messages import ErrorResponse, Notification, Request, Response
+from vaultbridge.limits import MIB
 
 RequestId = str | int
 Message = dict[str, Any]
@@ -139,18 +141,59 @@ def to_dict(message: object) -> Any:
     return dump(by_alias=True, mode="json", exclude_unset=True)
 
 
+SCANNED_CHARS: Final = MIB
+"""How much of an unreadable message is searched for its id: it is near one end of nearly all answers, and the
+search takes a moment for each MiB."""
+
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:,]|[^\s"\[\]{}:,]+', re.DOTALL)
+
+
 def read_answered_id(data: str | bytes) -> RequestId | None:
     """Read only the id of an answer that is refused otherwise; None when there is none."""
     try:
         outline = msgspec.json.decode(data, type=_IdOnly)
     except JSON_ERRORS:
-        return None
+        is_call, request_id = _scan_outline(data)
+        return None if is_call else request_id
     if outline.method is not None:
         return None
     # MCP allows no such spelling (1.0), but it is the same number.
     if isinstance(outline.id, float):
         return int(outline.id) if outline.id.is_integer() else None
     return outline.id
+
+
+def _scan_outline(data: str | bytes) -> tuple[bool, RequestId | None]:
+    """Whether a message that is not JSON all through has a method, and its id. Only the members of the
+    outermost object matter, whatever their values contain."""
+    text = data if isinstance(data, str) else data[:SCANNED_CHARS].decode("utf-8", "replace")
+    is_call, request_id = False, None
+    depth, name, key = 0, "", ""
+    for match in _TOKEN.finditer(text, 0, SCANNED_CHARS):
+        token = match[0]
+        if token in "[{":
+            depth += 1
+        elif token in "]}":
+            depth -= 1
+        elif depth != 1:
+            continue
+        elif token == ":":
+            key, is_call = name, is_call or name == '"method"'
+        elif token == ",":
+            key = ""
+        elif key == '"id"' and request_id is None:
+            request_id = _read_id(token)
+        else:
+            name = token
+    return is_call, request_id
+
+
+def _read_id(token: str) -> RequestId | None:
+    try:
+        value = _decoder.decode(token)
+    except JSON_ERRORS:
+        return None
+    return value if _is_id(value) else None
 
 
 def shorten(request_id: object) -> str:

@@ -25,7 +25,7 @@ from vaultbridge.client.http.transport import StreamableHttpTransport
 from vaultbridge.client.primitives import Primitive, list_primitives
 from vaultbridge.client.settings import read_settings
 from vaultbridge.client.stdio import StdioTransport
-from vaultbridge.client.transport import Transport
+from vaultbridge.client.transport import Connected, Transport
 from vaultbridge.client.websocket.transport import WebSocketTransport
 from vaultbridge.errors import JSON_ERRORS, InvalidArgument, describe_json_error
 from vaultbridge.limits import MIB
@@ -41,7 +41,8 @@ class TransportPlugin(Protocol):
     async def initialize(self, config: Mapping[str, Any]) -> None: ...
     async def connect(self, config: Mapping[str, Any] | None = None) -> Transport: ...
     async def disconnect(self) -> None: ...
-    def is_connected(self) -> bool: ...
+    @property
+    def is_connected(self) -> Connected: ...
     async def is_healthy(self) -> bool: ...
     def get_queue_size(self) -> int: ...
     async def call_tool(self, client: Any, name: str, arguments: dict[str, Any] | None = None) -> Any: ...
@@ -80,8 +81,9 @@ class _Plugin(Generic[T]):
             transport, self._transport = self._transport, None
             await transport.close()
 
-    def is_connected(self) -> bool:
-        return self._transport is not None and self._transport.is_connected
+    @property
+    def is_connected(self) -> Connected:
+        return self._transport.is_connected if self._transport is not None else Connected()
 
     async def is_healthy(self) -> bool:
         """Whether the server responds now."""

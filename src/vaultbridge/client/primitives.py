@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from vaultbridge.client.errors import RpcError
+from vaultbridge.client.messages import shorten
 from vaultbridge.jsonrpc.messages import INTERNAL_ERROR, METHOD_NOT_FOUND
 
 PAGES: Final = 1000
@@ -69,9 +70,11 @@ def _read_capabilities(client: Any) -> dict[str, Any] | None:
 
 
 async def fetch_all(fetch: Callable[..., Awaitable[Any]], member: str) -> list[dict[str, Any]]:
-    """Fetch every page of one listing; empty when the server does not have the method."""
+    """Fetch every page of one listing; empty when the server does not have the method. Raises RpcError for a
+    cursor that repeats, and what the client raises."""
     entries: list[dict[str, Any]] = []
     cursor: str | None = None
+    seen: list[object] = []
     for _ in range(PAGES):
         try:
             page = _to_dict(await fetch(cursor=cursor))
@@ -83,7 +86,11 @@ async def fetch_all(fetch: Callable[..., Awaitable[Any]], member: str) -> list[d
         entries.extend(listed if isinstance(listed, list) else ())
         cursor = page.get("nextCursor")
         if not cursor:
-            break
+            return entries
+        if cursor in seen:
+            text = f"The server's list of {member} has no end: it gave the cursor {shorten(cursor)} twice."
+            raise RpcError(INTERNAL_ERROR, text)
+        seen.append(cursor)
     return entries
 
 

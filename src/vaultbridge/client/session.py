@@ -1,7 +1,8 @@
 """A light MCP session over any transport: negotiation, requests and answers, notifications. Needs no SDK.
 
 It is for programs that use a server's tools without the official SDK, and for `vaultbridge call`. It offers
-the server nothing (no roots, sampling or elicitation): it refuses every request of the server except a ping.
+the server elicitation, if the program can ask a person, and nothing else (no roots, no sampling): it refuses
+every other request of the server except a ping.
 
 The version is negotiated as the specification says (2026-07-28, Versioning and Compatibility). A server that
 answers `server/discover`, or refuses it with one of the errors introduced by 2026-07-28, is modern, and gets
@@ -14,11 +15,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from vaultbridge import __version__
-from vaultbridge.client.errors import RpcError
+from vaultbridge.client.errors import InvalidMessage, RpcError
 from vaultbridge.client.messages import (
     CONNECTION_LOST,
     Message,
@@ -32,6 +34,7 @@ from vaultbridge.client.transport import State, Transport
 from vaultbridge.errors import InvalidArgument, TimedOut, VaultbridgeError
 from vaultbridge.jsonrpc.messages import (
     HEADER_MISMATCH,
+    INTERNAL_ERROR,
     METHOD_NOT_FOUND,
     MISSING_CLIENT_CAPABILITY,
     UNSUPPORTED_VERSION,
@@ -47,6 +50,8 @@ from vaultbridge.protocols.mcp.versions import (
     VERSION_KEY,
     VERSIONS,
 )
+
+logger = logging.getLogger(__name__)
 
 MODERN_ERRORS: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
 """Errors that only servers from 2026-07-28 on give."""
@@ -86,6 +91,9 @@ asks without reading our answers must not fill our memory."""
 COURTESY_SECONDS: Final = 1.0
 """How long sending a cancellation may delay the caller whose request has timed out."""
 
+INPUT_ROUNDS: Final = 16
+"""How often one request may ask for more input: a dialog with a person has few steps."""
+
 FOREVER: Final = float("inf")
 """For a request that is answered only when it ends, such as `subscriptions/listen`."""
 
@@ -93,7 +101,9 @@ FOREVER: Final = float("inf")
 class Session:
     """`async with Session(transport) as session: await session.call_tool("name", {…})`.
 
-    `on_notification` is called for each notification, in order.
+    `on_notification` is called for each notification, in order. `on_elicitation` gets the parameters of what
+    the server asks a person, and returns the result: `{"action": "accept", "content": {…}}`, or "decline" or
+    "cancel". Fields that the content leaves out get the defaults of the server's schema.
     """
 
     def __init__(
@@ -103,6 +113,7 @@ class Session:
         version: str = "auto",
         timeout: float | None = CALL_SECONDS,
         on_notification: Callable[[Message], object] | None = None,
+        on_elicitation: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]] | None = None,
         client_name: str = "vaultbridge",
     ) -> None:
         """`version` is "auto" (the newest that both sides support) or one version of the protocol."""
@@ -114,6 +125,7 @@ class Session:
             )
         self.transport = transport
         self.on_notification = on_notification
+        self.on_elicitation = on_elicitation
         self.protocol_version = ""
         self.server_info: dict[str, Any] = {}
         self.server_capabilities: dict[str, Any] = {}
@@ -124,6 +136,10 @@ class Session:
         self._ids = itertools.count(1)
         self._waiting: dict[RequestId, asyncio.Future[Message]] = {}
         self._answering: set[asyncio.Task[None]] = set()
+        self._asking = 0
+        """How many questions wait for a person, who may take any time."""
+        self._refused: tuple[float, InvalidMessage] | None = None
+        """The last message of the server that could not be read, and when it came."""
 
     @property
     def is_modern(self) -> bool:
@@ -146,6 +162,8 @@ class Session:
         self.transport.on_message = self._receive
         before = self.transport.on_close
         self.transport.on_close = lambda: self._fail_waiting(before)
+        report = self.transport.on_error
+        self.transport.on_error = lambda error: self._note_error(error, report)
         if self.transport.state is State.DISCONNECTED:
             await self.transport.start()
         await self._negotiate()
@@ -191,7 +209,7 @@ class Session:
             if error.rpc_code in MODERN_ERRORS or self._has_no_fallback():
                 raise
             return ()
-        except TimedOut:
+        except (TimedOut, InvalidMessage):
             if self._has_no_fallback():
                 raise
             return ()
@@ -233,8 +251,16 @@ class Session:
         await self.notify("notifications/initialized")
 
     async def _ask_to_initialize(self, version: str) -> dict[str, Any]:
-        params = {"protocolVersion": version, "capabilities": {}, "clientInfo": self._client}
+        params = {
+            "protocolVersion": version,
+            "capabilities": self._capabilities,
+            "clientInfo": self._client,
+        }
         return await self.request("initialize", params)
+
+    @property
+    def _capabilities(self) -> dict[str, Any]:
+        return {"elicitation": {"form": {}}} if self.on_elicitation is not None else {}
 
     def _store_server_info(self, result: dict[str, Any], info: Any) -> None:
         self.server_info = info if isinstance(info, dict) else {}
@@ -245,22 +271,28 @@ class Session:
     async def request(
         self, method: str, params: dict[str, Any] | None = None, *, timeout: float | None = None
     ) -> dict[str, Any]:
-        """Send a request and return its result. Raises RpcError, TimedOut, TransportClosed and what `send`
-        raises."""
+        """Send a request and return its result. Raises RpcError, TimedOut, InvalidMessage (what arrived
+        instead of an answer cannot be read), TransportClosed and what `send` raises."""
         request_id = next(self._ids)
         waiter: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._waiting[request_id] = waiter
         seconds = self._timeout if timeout is None else timeout
+        began = asyncio.get_running_loop().time()
         message: Message = {"jsonrpc": "2.0", "id": request_id, "method": method}
         full = self._add_meta(params)
         if full:
             message["params"] = full
         try:
-            async with asyncio.timeout(None if seconds == FOREVER else seconds):
+            async with asyncio.timeout(None if seconds == FOREVER else seconds) as limit:
                 await self.transport.send(message)
+                await self._wait_for(waiter, limit, seconds)
                 answer = await waiter
         except TimeoutError:
             await self._cancel(request_id, method)
+            if self._refused is not None and self._refused[0] >= began:
+                # It had no id that could be read, so it may have been the answer to another request.
+                why = f"No answer to {method!r} that can be read came: {self._refused[1].message}"
+                raise InvalidMessage(why) from None
             raise TimedOut(f"No answer to {method!r} within {seconds:g} s.") from None
         finally:
             self._waiting.pop(request_id, None)
@@ -269,6 +301,18 @@ class Session:
             raise RpcError(error["code"], error["message"], error.get("data"))
         result = answer["result"]
         return result if isinstance(result, dict) else {"value": result}
+
+    async def _wait_for(
+        self, waiter: asyncio.Future[Message], limit: asyncio.Timeout, seconds: float | None
+    ) -> None:
+        """Extend the time limit while a person is asked on behalf of the server."""
+        if self.on_elicitation is None or seconds is None or seconds == FOREVER:
+            return
+        loop = asyncio.get_running_loop()
+        while not waiter.done():
+            if self._asking:
+                limit.reschedule(loop.time() + seconds)
+            await asyncio.wait([waiter], timeout=seconds / 2)
 
     async def _cancel(self, request_id: RequestId, method: str) -> None:
         if method in ("initialize", "server/discover") or not self.transport.is_connected:
@@ -304,22 +348,62 @@ class Session:
         """Return the tool's result, even with `isError`, which the caller (or the model) should read."""
         params = {"name": name, "arguments": arguments or {}}
         try:
-            return _require_complete(await self.request("tools/call", params))
+            return await self._request_with_input("tools/call", params)
         except RpcError as error:
             if error.rpc_code != HEADER_MISMATCH or not self.is_modern:
                 raise
         # The tool has not run: the server requires arguments in headers, and only its list of tools names
         # them (2026-07-28, Streamable HTTP, Client Behavior).
         await fetch_all(self.list_tools, "tools")
-        return _require_complete(await self.request("tools/call", params))
+        return await self._request_with_input("tools/call", params)
 
     async def read_resource(self, uri: str) -> dict[str, Any]:
-        return _require_complete(await self.request("resources/read", {"uri": uri}))
+        return await self._request_with_input("resources/read", {"uri": uri})
 
     async def get_prompt(self, name: str, arguments: dict[str, str] | None = None) -> dict[str, Any]:
-        return _require_complete(
-            await self.request("prompts/get", {"name": name, "arguments": arguments or {}})
-        )
+        return await self._request_with_input("prompts/get", {"name": name, "arguments": arguments or {}})
+
+    async def _request_with_input(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Send a request again, with the input that the server asks for, until its result is complete
+        (2026-07-28, Multi Round-Trip Requests). Raises RpcError when the input cannot be given."""
+        result = await self.request(method, params)
+        rounds = 0
+        while result.get("resultType") == "input_required":
+            rounds += 1
+            if rounds > INPUT_ROUNDS:
+                text = f"The server asked for input {INPUT_ROUNDS} times and gave no result."
+                raise RpcError(INTERNAL_ERROR, text)
+            more: dict[str, Any] = {"inputResponses": await self._answer_all(result.get("inputRequests"))}
+            if "requestState" in result:
+                # "Clients MUST NOT inspect, parse, or modify it".
+                more["requestState"] = result["requestState"]
+            result = await self.request(method, {**params, **more})
+        return result
+
+    async def _answer_all(self, requests: Any) -> dict[str, Any]:
+        answers: dict[str, Any] = {}
+        for key, request in (requests if isinstance(requests, dict) else {}).items():
+            method = request.get("method") if isinstance(request, dict) else None
+            if self.on_elicitation is None or method != "elicitation/create":
+                raise RpcError(
+                    MISSING_CLIENT_CAPABILITY,
+                    "The server asks for input that this client cannot give.",
+                    requests,
+                )
+            answers[key] = await self._elicit(request.get("params"))
+        return answers
+
+    async def _elicit(self, params: Any) -> dict[str, Any]:
+        assert self.on_elicitation is not None
+        params = params if isinstance(params, dict) else {}
+        self._asking += 1
+        try:
+            result = await self.on_elicitation(params)
+        finally:
+            self._asking -= 1
+        if result.get("action") != "accept":
+            return result
+        return {**result, "content": fill_defaults(params.get("requestedSchema"), result.get("content"))}
 
     async def listen(self, resources: tuple[str, ...] = ()) -> None:
         """Ask for all list changes and for changes of `resources`; they arrive at `on_notification`.
@@ -347,7 +431,7 @@ class Session:
         meta = {
             VERSION_KEY: self.protocol_version,
             CLIENT_KEY: self._client,
-            CAPABILITIES_KEY: {},
+            CAPABILITIES_KEY: self._capabilities,
         }
         return {**(params or {}), "_meta": {**meta, **((params or {}).get("_meta") or {})}}
 
@@ -372,14 +456,31 @@ class Session:
         await asyncio.wait(self._answering, return_when=asyncio.FIRST_COMPLETED)
 
     async def _answer(self, request: Message) -> None:
-        if request["method"] == "ping":
-            answer: Message = {"jsonrpc": "2.0", "id": request["id"], "result": {}}
-        else:
-            text = f"This client does not answer {request['method']!r}."
-            answer = make_error_answer(request["id"], METHOD_NOT_FOUND, text)
+        answer = await self._make_answer(request)
         # The server is gone, or the transport has reported to `on_error` why the answer was not sent.
         with contextlib.suppress(VaultbridgeError):
             await self.transport.send(answer)
+
+    async def _make_answer(self, request: Message) -> Message:
+        id_, method = request["id"], request["method"]
+        if method == "ping":
+            return {"jsonrpc": "2.0", "id": id_, "result": {}}
+        if method == "elicitation/create" and self.on_elicitation is not None:
+            try:
+                return {"jsonrpc": "2.0", "id": id_, "result": await self._elicit(request.get("params"))}
+            except Exception:
+                # The program's own code failed: the server must not wait for it, nor learn why.
+                logger.exception("on_elicitation raised")
+                return make_error_answer(id_, INTERNAL_ERROR, "The person could not be asked.")
+        return make_error_answer(id_, METHOD_NOT_FOUND, f"This client does not answer {method!r}.")
+
+    def _note_error(self, error: Exception, report: Callable[[Exception], object] | None) -> None:
+        if isinstance(error, InvalidMessage) and error.received:
+            self._refused = asyncio.get_running_loop().time(), error
+        if report is not None:
+            report(error)
+        else:
+            logger.debug("transport error: %s", error)
 
     def _fail_waiting(self, then: Callable[[], object] | None) -> None:
         for request_id, waiter in self._waiting.items():
@@ -390,12 +491,12 @@ class Session:
             then()
 
 
-def _require_complete(result: dict[str, Any]) -> dict[str, Any]:
-    """Refuse a result that asks for input, because nobody can answer in this session."""
-    if result.get("resultType") == "input_required":
-        raise RpcError(
-            MISSING_CLIENT_CAPABILITY,
-            "The server asks for input that this client cannot give.",
-            result.get("inputRequests"),
-        )
-    return result
+def fill_defaults(schema: Any, content: Any) -> dict[str, Any]:
+    """The content of a form, with the schema's defaults for what it leaves out."""
+    fields = schema.get("properties") if isinstance(schema, dict) else None
+    defaults = {
+        name: field["default"]
+        for name, field in (fields if isinstance(fields, dict) else {}).items()
+        if isinstance(field, dict) and "default" in field
+    }
+    return {**defaults, **(content if isinstance(content, dict) else {})}

@@ -8,6 +8,7 @@ milliseconds). `make_backoff_delays` yields seconds; it never waits.
 from __future__ import annotations
 
 import os
+import re
 import ssl
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypedDict
@@ -200,16 +201,35 @@ def check_url(url: str) -> None:
         raise InvalidArgument("Invalid WebSocket URL: it must have no fragment", argument="url")
 
 
+_NOT_IN_URLS: Final = re.compile(r"[\x00-\x20\x7f-\xa0\\<>\"`{}|^\ud800-\udfff]")
+"""RFC 3986 section 2 has no place for these; `urlsplit` drops some of them and passes the others on."""
+
+_BROKEN_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
 def split_url(url: str, kind: str) -> SplitResult:
     """Split a URL that must name a host. Raises InvalidArgument."""
+    if wrong := _NOT_IN_URLS.search(url):
+        raise _make_url_error(kind, f"it contains {wrong[0]!r}, which is written %{ord(wrong[0]):02X} there")
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
+        if host and ":" not in host:
+            host.encode("idna")
     except ValueError as error:
-        raise InvalidArgument(f"Invalid {kind} URL: {error}", argument="url") from None
+        raise _make_url_error(kind, str(error)) from None
     if not host:
-        raise InvalidArgument(f"Invalid {kind} URL: it names no host", argument="url")
+        raise _make_url_error(kind, "it names no host")
+    # The zone of an IPv6 address may follow a bare percent sign.
+    in_host = "%" in host and ":" not in host
+    if in_host or _BROKEN_ESCAPE.search(f"{parts.path}?{parts.query}#{parts.fragment}"):
+        where = "its host contains %" if in_host else "a % must be followed by two hexadecimal digits"
+        raise _make_url_error(kind, where)
     return parts
+
+
+def _make_url_error(kind: str, why: str) -> InvalidArgument:
+    return InvalidArgument(f"Invalid {kind} URL: {why}", argument="url")
 
 
 def check_headers(headers: Mapping[str, str]) -> None:

@@ -137,7 +137,7 @@ class StdioTransport(Callbacks):
             await process.stdin.drain()
 
     async def is_alive(self, patience: float = ALIVE_SECONDS) -> bool:
-        return self.is_connected and self._process is not None and self._process.returncode is None
+        return bool(self.is_connected) and self._process is not None and self._process.returncode is None
 
     async def close(self) -> None:
         """End the process and the transport. May be called at any time, repeatedly, and from a callback."""
@@ -244,6 +244,8 @@ class StdioTransport(Callbacks):
             kind, message = decode(line)
             sent_at = self._requests.match_answer(kind, message)
         except (InvalidMessage, UnknownAnswer) as error:
+            if isinstance(error, InvalidMessage):
+                error.received = True
             self._report(error)
             request_id = read_answered_id(line)
             why = f"The server's answer was refused: {error.message}"

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from vaultbridge.client.messages import Message, encode, to_dict
-from vaultbridge.client.transport import ALIVE_SECONDS, State, Transport
+from vaultbridge.client.transport import ALIVE_SECONDS, Connected, State, Transport
 
 
 class TracedTransport:
@@ -37,7 +37,7 @@ class TracedTransport:
         return self._inner.state
 
     @property
-    def is_connected(self) -> bool:
+    def is_connected(self) -> Connected:
         return self._inner.is_connected
 
     @property

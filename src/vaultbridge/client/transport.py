@@ -89,6 +89,19 @@ ALIVE_SECONDS: Final = 5.0
 """How long a health check waits for a sign of life."""
 
 
+class Connected(int):
+    """Whether a transport is connected: a truth value that may also be called, because the protocol's
+    document writes `isConnected()`."""
+
+    def __call__(self) -> bool:
+        return bool(self)
+
+    def __repr__(self) -> str:
+        return repr(bool(self))
+
+    __str__ = __repr__
+
+
 class Transport(Protocol):
     """What the WebSocket, stdio and Streamable HTTP transports have in common.
 
@@ -110,7 +123,7 @@ class Transport(Protocol):
     @property
     def state(self) -> State: ...
     @property
-    def is_connected(self) -> bool: ...
+    def is_connected(self) -> Connected: ...
     @property
     def queue_size(self) -> int: ...
     async def start(self) -> None: ...
@@ -139,8 +152,8 @@ class Callbacks:
         return self._life.state
 
     @property
-    def is_connected(self) -> bool:
-        return self._life.state is State.CONNECTED
+    def is_connected(self) -> Connected:
+        return Connected(self._life.state is State.CONNECTED)
 
     async def __aenter__(self) -> TransportStreams:
         """Start, and return the streams that the official SDK's `Client` takes. Leaving the context

@@ -126,16 +126,23 @@ class VaultView(Protocol):
         """The note with this name or path. Raises NoteNotFound, AmbiguousName, InvalidPath."""
         ...
 
-    async def read_text(self, path: VaultPath) -> str:
-        """Raises NoteNotFound, PermissionDenied, InvalidPath."""
+    async def read_text(self, path: VaultPath, *, exact: bool = False) -> str:
+        """The text of a file, with U+FFFD for what is not UTF-8, or with `exact` refused then: the reader may
+        write it back. Raises NoteNotFound, PermissionDenied, InvalidPath, EngineFailure."""
         ...
 
     async def write_text(
-        self, path: VaultPath, text: str, *, actor: str, on_wait: Callable[[], object] = ...
+        self,
+        path: VaultPath,
+        text: str,
+        *,
+        actor: str,
+        force: bool = False,
+        on_wait: Callable[[], object] = ...,
     ) -> VaultPath:
-        """Create or replace a whole file, through the journal; returns its path as stored. `on_wait` is
-        called when the file has to wait for a person. Raises PermissionDenied, EditRefused, …, and
-        ChangePending when nobody has decided on it yet."""
+        """Create or replace a whole file, through the journal; returns its path as stored. A file that is not
+        UTF-8 is replaced only with `force`. `on_wait` is called when the file has to wait for a person.
+        Raises PermissionDenied, EditRefused, …, and ChangePending when nobody has decided on it yet."""
         ...
 
     async def snapshot(self, path: VaultPath) -> bytes | None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +27,7 @@ from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.links.resolve import FileTable, Missing, resolve
 from vaultbridge.markdown.model import Link, Note, ProblemCode
 from vaultbridge.markdown.sections import find_block, find_section
-from vaultbridge.markdown.text import decode, replace_surrogates
+from vaultbridge.markdown.text import decode, describe_encoding, replace_surrogates
 from vaultbridge.review.gate import WAITING_CALLS, ReviewGate, UnaskedCaller
 from vaultbridge.review.policy import ReviewRules
 from vaultbridge.review.rebase import identify_writer, read_file
@@ -189,20 +190,33 @@ class EngineView:
         self._wait_for_first_build()
         return self._engine.find(name)
 
-    async def read_text(self, path: VaultPath) -> str:
+    async def read_text(self, path: VaultPath, *, exact: bool = False) -> str:
         data = await asyncio.to_thread(self._engine.read_bytes, path)
         if not is_text_file(path, data):
             # A client would write back the text it was given, and the file would be lost.
             raise EngineFailure(
                 f"{path} is not text (UTF-8).", hint="The obsidian_attachment tool returns it unchanged."
             )
+        problem = describe_encoding(data) if exact else ""
+        if problem:
+            raise EngineFailure(
+                f"{path} is not UTF-8 ({problem}), so its text cannot be returned as it is.",
+                hint="The obsidian_read_note tool shows it with other characters in place of those bytes.",
+            )
         return replace_surrogates(decode(data).text)
 
     async def write_text(
-        self, path: VaultPath, text: str, *, actor: str, on_wait: Callable[[], object] = lambda: None
+        self,
+        path: VaultPath,
+        text: str,
+        *,
+        actor: str,
+        force: bool = False,
+        on_wait: Callable[[], object] = lambda: None,
     ) -> VaultPath:
+        write = partial(self._write, path=path, text=text, actor=actor, force=force)
         if self._find_rules is None:
-            return await asyncio.to_thread(self._write, self._engine, path, text, actor)
+            return await asyncio.to_thread(write, self._engine)
         if self._waiting is None:
             # Separate threads: they may wait for a person, whose decision needs a thread too.
             self._waiting = ThreadPoolExecutor(WAITING_CALLS, "reviewed-write")
@@ -210,11 +224,9 @@ class EngineView:
         caller = UnaskedCaller(WRITE_SECONDS, on_wait=lambda: loop.call_soon_threadsafe(on_wait))
         writer = self._engine.with_gate(ReviewGate(self._find_rules, "writeFile", caller, lambda *_: None))
         # In a copy of this context, as `to_thread` does: what is written counts as the caller's call.
-        return await loop.run_in_executor(
-            self._waiting, copy_context().run, self._write, writer, path, text, actor
-        )
+        return await loop.run_in_executor(self._waiting, copy_context().run, write, writer)
 
-    def _write(self, writer: Engine, path: VaultPath, text: str, actor: str) -> VaultPath:
+    def _write(self, writer: Engine, *, path: VaultPath, text: str, actor: str, force: bool) -> VaultPath:
         if visible := self._engine.scope.visible(path):
             # The path as spelled on disk, or in the existing folders above a new file: another spelling is
             # not the path that the file gets, and may be the whole name of a note without `.md`.
@@ -225,7 +237,7 @@ class EngineView:
             # Given this name, the engine would find the note with the same name as the folder.
             raise EditRefused(f"{path} is a folder, not a file.", hint="Name a file in it.", path=path)
         if exists:
-            operation = Write(note=path, content=text)
+            operation = Write(note=path, content=text, force=force)
         elif path.lower().endswith(TEXT_SUFFIXES):
             # The leading dot means exactly this path, not the folder that the settings choose for new notes.
             operation = Create(note=f"./{path}", content=text)

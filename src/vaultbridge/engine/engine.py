@@ -49,7 +49,7 @@ from vaultbridge.errors import (
 )
 from vaultbridge.limits import NOTE_READ_BYTES
 from vaultbridge.markdown.model import Note
-from vaultbridge.markdown.text import decode
+from vaultbridge.markdown.text import decode, describe_encoding
 from vaultbridge.vault.absolute import is_absolute, make_vault_relative
 from vaultbridge.vault.dates import expand_template
 from vaultbridge.vault.folders import Bases, VaultFolders, make_bases
@@ -293,7 +293,7 @@ class Engine:
         data = self.read_bytes(path)
         text = decode(data).text
         cut = excerpt(text, parse_file(path, text) if needs_structure(part) else Note(), part)
-        reading = Reading(path, content_hash(data), cut.total_lines, cut)
+        reading = Reading(path, content_hash(data), cut.total_lines, cut, describe_encoding(data))
         if before is not None:
             self._read_cache.put(path, part, reading, before, size=sys.getsizeof(cut.text))
         return reading

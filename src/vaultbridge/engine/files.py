@@ -91,5 +91,6 @@ def edit_canvas(
         raise StaleWrite(view.path, expected=expected, current=view.hash)
     edited = edit(view.text)
     text = apply_changes(view.text, edited.changes)
-    wanted = Write(note=view.path, content=text, expected=view.hash)
+    # The edited text contains every byte of the old one, also those that are not UTF-8.
+    wanted = Write(note=view.path, content=text, expected=view.hash, force=True)
     return view, edited, engine.apply([wanted], dry_run=dry_run, label="canvas", actor=actor)

@@ -28,6 +28,7 @@ BlockName = Annotated[str, Meta(description="Block id")]
 Line = Annotated[int, Meta(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER, description="Line number")]
 PropertyName = Annotated[str, Meta(description="Its name")]
 TemplateName = Annotated[str, Meta(description="Its name")]
+ForceEncoding = Annotated[bool, Meta(description="Even if it is not UTF-8")]
 TagName = Annotated[str, Meta(description="With or without #")]
 NewName = Annotated[str, Meta(description="New name")]
 

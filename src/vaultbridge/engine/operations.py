@@ -24,6 +24,7 @@ from msgspec.structs import replace
 from vaultbridge.engine.operation_base import (
     BlockName,
     CreateHeading,
+    ForceEncoding,
     Line,
     MarkdownText,
     NamedOperation,
@@ -52,6 +53,7 @@ class Create(NamedOperation, frozen=True, kw_only=True, tag="create"):
 
     content: MarkdownText = ""
     overwrite: Annotated[bool, Meta(description="Overwrite if file exists")] = False
+    force: ForceEncoding = False
     template: TemplateName = ""
     properties: Annotated[dict[str, Any], Meta(description="Properties by name")] = field(
         default_factory=dict
@@ -72,11 +74,12 @@ class Create(NamedOperation, frozen=True, kw_only=True, tag="create"):
 
 
 class Write(NamedOperation, frozen=True, kw_only=True, tag="write"):
-    """Replace the whole text of an existing file."""
+    """Replace the whole text of an existing file: it becomes exactly `content`, line ends included."""
 
     BRIEF = "all content"
 
     content: MarkdownText
+    force: ForceEncoding = False
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
         from vaultbridge.engine.drafting.operate import write_text

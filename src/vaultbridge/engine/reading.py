@@ -94,12 +94,15 @@ class Excerpt(Struct, frozen=True, gc=False):
 
 
 class Reading(Struct, frozen=True, gc=False):
-    """A part of a file. `lines` is how many the whole file has, as a reader counts them."""
+    """A part of a file. `lines` is how many the whole file has, as a reader counts them. `problem` says why
+    the file is not UTF-8, so that the excerpt has other characters in place of some of its bytes; "" if it
+    is."""
 
     path: VaultPath
     hash: str
     lines: int
     excerpt: Excerpt
+    problem: str = ""
 
 
 def needs_structure(part: Part) -> bool:

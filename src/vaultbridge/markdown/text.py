@@ -55,6 +55,23 @@ def is_text(data: bytes) -> bool:
     return True
 
 
+def is_utf16(data: bytes) -> bool:
+    """Return whether bytes begin with the mark of UTF-16, which no UTF-8 text does."""
+    return data.startswith((b"\xff\xfe", b"\xfe\xff"))
+
+
+def describe_encoding(data: bytes) -> str:
+    """Say in a few words why bytes are not UTF-8 text; "" if they are."""
+    if is_utf16(data):
+        return "it seems to be UTF-16"
+    if is_text(data):
+        return ""
+    problems = decode(data).problems
+    if problems:
+        return problems[0].message.partition(" is not UTF-8")[0].lower()
+    return "it contains NUL bytes"
+
+
 def decode(data: bytes) -> Decoded:
     """Decode any bytes; it never fails. Text with an `invalid-utf8` problem must go through
     `replace_surrogates` before it is sent to anyone."""

@@ -40,7 +40,7 @@ from vaultbridge.review.model import (
 )
 from vaultbridge.review.rebase import Rebaser, Reopen, decode_operations, only_writes
 from vaultbridge.review.store import ReviewStore
-from vaultbridge.vault.paths import TEXT_SUFFIXES
+from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath
 
 EDITED_NOTICE = "The person changed this before accepting it: read it again before you go on."
 
@@ -353,12 +353,11 @@ def _write_files(files: Sequence[PlannedFile]) -> list[Operation]:
     operations: list[Operation] = []
     for file in sorted(files, key=lambda file: file.before is None):
         data = file.after or b""
-        text = decode(data).text
         if file.before is not None:
-            operations.append(Write(note=file.path, content=text, expected=hash_of(file.before)))
+            operations.append(_write_exactly(file.path, data, expected=hash_of(file.before)))
         elif file.path.lower().endswith(TEXT_SUFFIXES):
             # The leading dot means exactly this path.
-            operations.append(Create(note=f"./{file.path}", content=text))
+            operations.append(Create(note=f"./{file.path}", content=_read_exactly(data)))
         else:
             operations.append(AddFile(path=file.path, data=data))
     return operations
@@ -367,7 +366,7 @@ def _write_files(files: Sequence[PlannedFile]) -> list[Operation]:
 def _make_overrides(wanted: Sequence[PlannedFile], planned: dict[str, PlannedFile]) -> list[Operation]:
     """Writes that follow the original operations, for files whose text should differ from what those make."""
     return [
-        Write(note=file.path, content=decode(file.after).text)
+        _write_exactly(file.path, file.after)
         for file in wanted
         if file.content
         and file.after is not None
@@ -375,6 +374,16 @@ def _make_overrides(wanted: Sequence[PlannedFile], planned: dict[str, PlannedFil
         and (there := planned.get(file.path)) is not None
         and there.after != file.after
     ]
+
+
+def _write_exactly(path: VaultPath, data: bytes, *, expected: str = "") -> Write:
+    """A write of these bytes, which the person saw: the text contains any that are not UTF-8."""
+    return Write(note=path, content=_read_exactly(data), expected=expected, force=True)
+
+
+def _read_exactly(data: bytes) -> str:
+    decoded = decode(data)
+    return f"\ufeff{decoded.text}" if decoded.bom else decoded.text
 
 
 def _with_links(file: ChangedFile, links: int) -> ChangedFile:

@@ -4,6 +4,7 @@
     … web.SockSite(runner, presence.socket) …
     presence.add_vault(other_cache, other_vault)
     presence.announce([vault, other_vault])     # once listening; again whenever the vaults change
+    await presence.follow()                     # as long as it runs
     presence.withdraw()                         # at a clean end
 
 After `kill -9` nothing needs repair: the next `claim` takes the saved port and token again, and `announce`
@@ -12,11 +13,14 @@ sweeps the dead lock and writes a new one.
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from vaultbridge.protocols.claude_ide.lock_files import (
     LockFiles,
@@ -38,6 +42,12 @@ from vaultbridge.system import is_process_alive
 
 DEFAULT_PORT: Final = 3000
 
+LOCK_CHECK_SECONDS: Final = 2.0
+"""How long a deleted lock file stays missing. Claude Code looks for one for 30 s when it starts, and a look
+at one or two small files costs nothing."""
+
+log = logging.getLogger("vaultbridge.ide")
+
 LOOPBACK_FOR_WILDCARD: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """The addresses that listen on every interface, and the address that reaches each from this machine."""
 
@@ -52,6 +62,7 @@ class Presence:
         token: str,
         cache: Path,
         locks: LockFiles,
+        find_lock_folders: Callable[[], Sequence[Path]],
         *,
         ide_name: str,
         certificate: str = "",
@@ -61,6 +72,7 @@ class Presence:
         self.token = token
         self._cache = cache
         self._locks = locks
+        self._find_lock_folders = find_lock_folders
         self._ide_name = ide_name
         self._certificate = certificate
         self._name = name
@@ -111,8 +123,18 @@ class Presence:
             ports = [*saved, 0]
         listening = open_socket(host, ports)
         token = endpoint.token if endpoint is not None else make_token()
-        locks = LockFiles(list_lock_folders(environ, home), swept=list_scanned_folders(environ, home))
-        presence = cls(listening, token, cache, locks, ide_name=ide_name, certificate=certificate, name=name)
+        find_lock_folders = partial(list_lock_folders, environ, home)
+        locks = LockFiles(find_lock_folders(), swept=list_scanned_folders(environ, home))
+        presence = cls(
+            listening,
+            token,
+            cache,
+            locks,
+            find_lock_folders,
+            ide_name=ide_name,
+            certificate=certificate,
+            name=name,
+        )
         # If another bridge of this vault is running, it keeps the file, because its clients reconnect there.
         # Ours is then named in the second file, which counts once that bridge has ended.
         if endpoint is None or endpoint.port == presence.port or not is_process_alive(endpoint.pid):
@@ -125,6 +147,14 @@ class Presence:
         """Sweep dead locks and write ours; returns the files written. Call it when the port is served."""
         self._locks.sweep()
         return self._locks.write(make_lock(self.port, self.token, folders, ide_name=self._ide_name))
+
+    async def follow(self) -> NoReturn:
+        """Write our locks again when they are gone, until cancelled: people and clients delete locks that
+        they take for dead, and a folder that another release scans may appear later."""
+        while True:
+            await asyncio.sleep(LOCK_CHECK_SECONDS)
+            for file in await asyncio.to_thread(lambda: self._locks.restore(self._find_lock_folders())):
+                log.info("Wrote the lock file again: %s", file)
 
     def add_vault(self, cache: Path, folder: Path) -> None:
         """Serve another vault too, so that commands that name it find this bridge. Raises EngineFailure."""
@@ -147,4 +177,5 @@ class Presence:
             host=self.host,
             certificate=self._certificate,
             name=self._name,
+            locks=str(next(iter(self._find_lock_folders()), "")) if self.fits_claude_code else "",
         )

@@ -261,6 +261,7 @@ async def run_server(
             presence.add_vault(engine.cache, engine.root.folder)
         if announced:
             presence.announce(folders)
+            stack.push_async_callback(cancel_and_wait, asyncio.create_task(presence.follow()))
         watching = asyncio.create_task(_follow_config(options.config_file, live, access, end_exchanges))
         stack.push_async_callback(cancel_and_wait, watching)
         notices = [_describe_other(other) for other in others]

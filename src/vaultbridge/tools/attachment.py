@@ -14,8 +14,11 @@ from vaultbridge.tools.base.answer import (
     ImagePart,
     answer_data,
     answer_text,
-    cut_text,
+    cut_page,
+    describe_bytes,
+    describe_cut,
     describe_outcome,
+    mark_continuation,
     wait_for_index,
 )
 from vaultbridge.tools.base.schema import Arguments, MaxChars, Start
@@ -78,10 +81,12 @@ _TEXTS: Final = frozenset({"application/json", "application/yaml", "image/svg+xm
 
 
 def _read_text(context: VaultContext, path: VaultPath, arguments: AttachmentArguments) -> Answer:
-    from vaultbridge.markdown.text import decode
+    from vaultbridge.markdown.text import decode, describe_encoding
 
-    text = decode(context.engine.read_bytes(path)).text
-    return answer_text(f"[{path}]\n{cut_text(text, start=arguments.start, max_chars=arguments.max_chars)}")
+    data = context.engine.read_bytes(path)
+    page, next_start = cut_page(decode(data).text, start=arguments.start, max_chars=arguments.max_chars)
+    text = f"[{path}{describe_cut(next_start)}{describe_bytes(describe_encoding(data))}]\n{page}"
+    return answer_text(text if next_start is None else mark_continuation(text, next_start))
 
 
 def run_add(context: VaultContext, arguments: AddAttachmentArguments) -> Answer:

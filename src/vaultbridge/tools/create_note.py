@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, field
 
+from vaultbridge.engine.operation_base import ForceEncoding
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.tools.base.answer import (
     NOTICES_LISTED,
@@ -26,11 +27,14 @@ from vaultbridge.tools.base.tool import Tool, VaultContext
 
 
 class CreateNoteArguments(Arguments, frozen=True, kw_only=True):
+    UNLISTED = frozenset({"force"})
+
     name: Annotated[str, Meta(description="Note name (without .md extension) or exact path")]
     content: Annotated[str, Meta(description="Initial note content (markdown)")] = ""
     overwrite: Annotated[bool, Meta(description="Overwrite if file exists")] = False
     template: Annotated[str, Meta(description="Template to start from; content follows it")] = ""
     properties: PropertyValues = field(default_factory=dict)
+    force: ForceEncoding = False
 
 
 def run(context: VaultContext, arguments: CreateNoteArguments) -> Answer:
@@ -52,6 +56,7 @@ def run(context: VaultContext, arguments: CreateNoteArguments) -> Answer:
                 overwrite=arguments.overwrite,
                 template=arguments.template,
                 properties=arguments.properties,
+                force=arguments.force,
             )
         ],
         actor=context.tool_context.actor,

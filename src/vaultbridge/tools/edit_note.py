@@ -69,6 +69,7 @@ EditNoteArguments = msgspec.defstruct(
     ],
     bases=(Arguments,),
     module=__name__,
+    namespace={"UNLISTED": frozenset({"force"})},
     frozen=True,
     kw_only=True,
 )
@@ -86,7 +87,9 @@ BatchItem = msgspec.defstruct(
     bases=(Arguments,),
     module=__name__,
     namespace={
-        "UNLISTED": frozenset({"all", "block", "diff", "overwrite", "properties", "template", "text"})
+        "UNLISTED": frozenset(
+            {"all", "block", "diff", "force", "overwrite", "properties", "template", "text"}
+        )
     },
     frozen=True,
     kw_only=True,

@@ -14,7 +14,13 @@ from msgspec.structs import replace
 
 from vaultbridge.engine.operation_base import BlockName, SectionName
 from vaultbridge.errors import InvalidArgument, NoteNotFound, VaultbridgeError
-from vaultbridge.tools.base.answer import Answer, answer_text, mark_continuation
+from vaultbridge.tools.base.answer import (
+    Answer,
+    answer_text,
+    describe_bytes,
+    describe_cut,
+    mark_continuation,
+)
 from vaultbridge.tools.base.arguments import is_link, parse_reference
 from vaultbridge.tools.base.schema import Arguments, MaxChars, NoteName, Start
 from vaultbridge.tools.base.tool import Tool, VaultContext
@@ -36,7 +42,7 @@ every character is escaped or takes four bytes."""
 
 
 class ReadNoteArguments(Arguments, frozen=True, kw_only=True):
-    UNLISTED = frozenset({"frontmatter", "raw"})
+    UNLISTED = frozenset({"frontmatter"})
 
     name: NoteName = ""
     path: Annotated[str, Meta(description="Same as name")] = ""
@@ -164,7 +170,7 @@ def _render(reading: Reading, *, continued: bool) -> str:
     excerpt = reading.excerpt
     lines = f"lines {excerpt.first_line}-{min(excerpt.last_line, reading.lines)} of {reading.lines}"
     head = lines if continued else f"{reading.path} | hash {reading.hash} | {lines}"
-    text = f"[{head}]\n{excerpt.text}"
+    text = f"[{head}{describe_cut(excerpt.next_start)}{describe_bytes(reading.problem)}]\n{excerpt.text}"
     return text if excerpt.next_start is None else mark_continuation(text, excerpt.next_start)
 
 

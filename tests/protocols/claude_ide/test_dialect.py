@@ -125,6 +125,19 @@ async def test_the_seeds_methods_work_without_a_handshake(bridge: Bridge) -> Non
         assert await client.request("readFile", path="Note.md")
 
 
+async def test_an_unknown_method_before_the_handshake_is_not_found(bridge: Bridge) -> None:
+    """Seed 001's clients may never send `initialize`, and learn from -32601 what a server cannot do."""
+    async with bridge.client(greet=False) as client:
+        for method in ("noSuchMethod", "files/write", "workspace/executeCommand"):
+            with pytest.raises(Failed) as failed:
+                await client.request(method)
+            assert (failed.value.code, failed.value.message) == (-32601, f"Method not found: {method}")
+        # A method of MCP exists, and needs the handshake.
+        with pytest.raises(Failed) as failed:
+            await client.request("tools/list")
+        assert failed.value.code == -32600
+
+
 async def test_a_missing_file_fails_in_the_seeds_words(client: Client) -> None:
     """Seed 001, Custom Error Responses."""
     with pytest.raises(Failed) as failed:
@@ -787,6 +800,26 @@ async def test_a_client_gets_the_innermost_vault_it_runs_in(tmp_path: Path) -> N
     finally:
         for view in views:
             view.close()
+
+
+async def test_a_file_written_in_another_vault_is_found_again_by_its_answer(
+    vault: Path, tmp_path: Path
+) -> None:
+    """Both vaults have a note of this name: the path in the answer must lead to the one that was written."""
+    second = tmp_path / "b" / "Second"
+    second.mkdir(parents=True)
+    async with running(vault) as bridge, running(second) as other:
+        bridge.ide.others, other.ide.others = (other.ide,), (bridge.ide,)
+        async with bridge.client() as client:
+            for name, sent in (("Note.md", "second"), ("New/Name.md", "new there")):
+                written = await client.request("writeFile", path=str(second / name), content=sent)
+                assert written == {"success": True, "path": str(second / name)}
+                assert await client.request("readFile", path=written["path"]) == sent
+                assert (second / name).read_text() == sent
+            written = await client.request("writeFile", path=str(vault / "Note.md"), content="first")
+            assert written["path"] == "Note.md"
+            assert await client.request("readFile", path=written["path"]) == "first"
+    assert (second / "Note.md").read_text() == "second"
 
 
 async def test_a_client_moves_to_its_vault_before_anything_is_sent(vault: Path, tmp_path: Path) -> None:

@@ -195,6 +195,30 @@ def test_a_lock_under_the_old_port_goes_when_the_port_changes(home: Path, vault:
     assert [file.name for file in (home / ".claude" / "ide").iterdir()] == ["4001.lock"]
 
 
+def test_a_lock_is_restored_where_it_is_gone_or_broken_and_nowhere_else(
+    home: Path, vault: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folders = [tmp_path / name for name in ("gone", "broken", "whole", "taken", "appeared", "file/ide")]
+    (tmp_path / "file").write_text("")
+    files = LockFiles(folders[:4])
+    assert files.restore(folders) == ()  # Nothing was written yet.
+    gone, broken, whole, taken, appeared, _ = (folder / "4000.lock" for folder in folders)
+    files.write(make_lock(4000, TOKEN, [vault]))
+    gone.unlink()
+    broken.write_text('{"pid"')
+    taken.write_text('{"pid": 1}')
+    before = whole.stat()
+    assert files.restore(folders) == (gone, broken, appeared)
+    assert gone.read_bytes() == broken.read_bytes() == appeared.read_bytes() == whole.read_bytes()
+    assert whole.stat() == before
+    assert taken.read_text() == '{"pid": 1}'
+    assert files.restore(folders) == ()
+    assert caplog.text.count("Could not write a lock file") == 1
+    files.remove()
+    assert not any(file.exists() for file in (gone, broken, whole, appeared))
+    assert files.restore(folders) == ()
+
+
 WRITE_LOCK = """
 import pathlib, sys
 from vaultbridge.protocols.claude_ide.lock_files import LockFiles, make_lock

@@ -75,6 +75,8 @@ def _read(args: argparse.Namespace) -> int:
             }
         )
     else:
+        if any(problem.code == "invalid-utf8" for problem in view.note.problems):
+            sys.stderr.write(f"note: {view.path} is not UTF-8: \ufffd stands for the bytes that are not.\n")
         text = args.terminal.clean(text)
         sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
     return OK

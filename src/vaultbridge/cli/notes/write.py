@@ -35,6 +35,7 @@ def main_new(argv: list[str]) -> int:
         "--set", action="append", default=[], metavar="NAME=VALUE", help="a property (may be repeated)"
     )
     parser.add_argument("--overwrite", action="store_true", help="replace a note that exists")
+    parser.add_argument("--force", action="store_true", help="also replace a note that is not UTF-8")
     parser.add_argument("--dry-run", action="store_true", help="show the diff and change nothing")
     return run(parser, argv, _create_note)
 
@@ -49,12 +50,15 @@ def _create_note(args: argparse.Namespace) -> int:
         template=args.template,
         properties=properties,
         overwrite=args.overwrite,
+        force=args.force,
     )
     with open_vault(args.vault) as engine:
         try:
             show_outcome(engine.apply([operation], dry_run=args.dry_run), args)
         except EditRefused as error:
-            error.hint = error.hint.replace("Set overwrite", "Add --overwrite")
+            error.hint = error.hint.replace("Set overwrite", "Add --overwrite").replace(
+                "set force", "add --force"
+            )
             raise
     return OK
 

@@ -361,6 +361,7 @@ def _check_bridge(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
         environ=os.environ,
         home=Path.home(),
         working_folder=args.cwd or Path.cwd(),
+        lock_folder=Path(known.locks) if known is not None and running and known.locks else None,
     ):
         yield Finding("Bridge", check.name, check.status, check.found, check.advice)
     yield from dead

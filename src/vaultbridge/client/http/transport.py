@@ -85,6 +85,11 @@ ACCEPT_SECONDS: Final = 10.0
 """How long a server may take to accept a message that gets no answer: it has nothing to do but to read it."""
 
 
+STREAM_SECONDS: Final = 2.0
+"""How long the first requests wait for the server's own stream: a server may send over it what it asks while
+it answers them, or the answer itself. One that opens it only with its first event must not hold them up."""
+
+
 class StreamableHttpTransport(Callbacks):
     """See `Transport` for the promises. Connected means ready to post: HTTP keeps no connection open."""
 
@@ -107,6 +112,9 @@ class StreamableHttpTransport(Callbacks):
         self.listening = asyncio.Event()
         """Set once the server's own stream is open, over which notifications arrive. Not every server has
         one."""
+        self._stream_known = asyncio.Event()
+        """Cleared while it is open whether the server has a stream of its own."""
+        self._stream_known.set()
         self._headers = dict(headers or {})
         self._ssl = ssl_context
         self._connect_timeout = connect_timeout
@@ -249,6 +257,7 @@ class StreamableHttpTransport(Callbacks):
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise ConnectFailed(f"Cannot post to {self._host()}: {describe_cause(error)}.") from None
         if message.get("method") == "notifications/initialized" and self.session_id is not None:
+            self._stream_known.clear()
             self._spawn(self._listen())
 
     async def _post_request(self, message: Message, data: bytes) -> None:
@@ -259,6 +268,8 @@ class StreamableHttpTransport(Callbacks):
         reason = ""
         try:
             assert self._http is not None
+            if not self._stream_known.is_set():
+                await self._wait_for_stream()
             async with self._http.post(self.url, data=data, headers=self._post_headers(message)) as response:
                 why = await self._read_answer(response, request_id)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
@@ -277,6 +288,12 @@ class StreamableHttpTransport(Callbacks):
             failed = self._requests.fail(request_id, why, reason=reason)
             if failed is not None:
                 await self._deliver(failed)
+
+    async def _wait_for_stream(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(STREAM_SECONDS):
+                await self._stream_known.wait()
+        self._stream_known.set()
 
     async def _read_answer(self, response: aiohttp.ClientResponse, request_id: RequestId) -> str:
         """Deliver what the POST returns. The result says why there was no answer, if there was none."""
@@ -338,6 +355,7 @@ class StreamableHttpTransport(Callbacks):
         try:
             await self._receive(data)
         except InvalidMessage as error:
+            error.received = True
             self._report(error)
             answered = read_answered_id(data)
             why = f"The server's answer was refused: {error.message}"
@@ -364,6 +382,7 @@ class StreamableHttpTransport(Callbacks):
             try:
                 refusal = await self._reopen(reader, request_id)
             except (aiohttp.ClientError, OSError, ConnectFailed):
+                self._stream_known.set()
                 continue
             if self._has_answer(request_id):
                 return ""
@@ -381,6 +400,8 @@ class StreamableHttpTransport(Callbacks):
         if reader.last_id is not None:
             headers["Last-Event-ID"] = reader.last_id
         async with self._http.get(self.url, headers=headers) as response:
+            if request_id is None:
+                self._stream_known.set()
             if response.status >= 400 or response.content_type != "text/event-stream":
                 return format_status(response)
             if request_id is None:

@@ -22,6 +22,7 @@ import msgspec
 
 from vaultbridge.client import redirects
 from vaultbridge.client.errors import ConnectFailed, ConnectionLost, SubprotocolRefused
+from vaultbridge.client.requests_once import NotRepeated, send_once
 from vaultbridge.client.settings import OVERSIZE_FACTOR, WebSocketSettings
 
 if TYPE_CHECKING:
@@ -178,6 +179,7 @@ def make_aiohttp_dial(settings: WebSocketSettings) -> Dial:
             connector=aiohttp.TCPConnector(limit=1, force_close=True),
             timeout=aiohttp.ClientTimeout(total=None),
             trace_configs=[redirects.make_redirect_guard()],
+            middlewares=(send_once,),
         )
         try:
             ws = await session.ws_connect(
@@ -192,6 +194,8 @@ def make_aiohttp_dial(settings: WebSocketSettings) -> Dial:
             )
         except BaseException as error:
             await session.close()
+            if isinstance(error, NotRepeated):
+                raise _explain_failure(host, error.error) from None
             if isinstance(error, aiohttp.ClientError | OSError | ValueError):
                 raise _explain_failure(host, error) from None
             raise

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Container
 from typing import Final
 
-from vaultbridge.client.errors import InvalidMessage, UnknownAnswer
+from vaultbridge.client.errors import ConnectFailed, InvalidMessage, UnknownAnswer
 from vaultbridge.client.messages import (
     CONNECTION_LOST,
     Message,
@@ -104,6 +104,9 @@ class Inbox:
     ) -> None:
         self.last_received = 0.0
         """When the last frame arrived, by the event loop's clock."""
+        self.refused: tuple[float, InvalidMessage] | None = None
+        """The last message that was refused, and when it arrived: a request that gets no answer may have got
+        this one."""
         self._outbox = outbox
         self._deadlines = deadlines
         self._metrics = metrics
@@ -129,7 +132,7 @@ class Inbox:
     async def take(self, frame: Frame, *, replay_id: int | None = None) -> bool:
         """Handle one frame. True when it was the accepted answer to the repeated handshake `replay_id`.
 
-        Raises ConnectFailed when the server refused that handshake.
+        Raises ConnectFailed when the server refused that handshake, or its answer cannot be read.
         """
         self.last_received = asyncio.get_running_loop().time()
         if isinstance(frame, Pong):
@@ -150,8 +153,10 @@ class Inbox:
                 )
             kind, message = decode(frame)
         except InvalidMessage as error:
+            error.received = True
+            self.refused = self.last_received, error
             self._report(error)
-            await self._fail_invalid(frame, error)
+            await self._fail_invalid(frame, error, replay_id)
             return False
         if replay_id is not None and message.get("id") == replay_id and "method" not in message:
             self._outbox.handshake.check_replay(kind, message)
@@ -192,9 +197,13 @@ class Inbox:
             self._outbox.handshake.note_received(kind, message)
         return True
 
-    async def _fail_invalid(self, frame: str | bytes, error: InvalidMessage) -> None:
+    async def _fail_invalid(
+        self, frame: str | bytes, error: InvalidMessage, replay_id: RequestId | None
+    ) -> None:
         """Fail the request that a refused message answers: it may get no other answer and must not hang."""
         request_id = read_answered_id(frame)
+        if request_id is not None and request_id == replay_id:
+            raise ConnectFailed(f"The server's answer to the repeated handshake was refused: {error.message}")
         if request_id is not None and self._outbox.answer(request_id) is not None:
             text = f"The server's answer was refused: {error.message}"
             await self._deliver_and_reset(

@@ -9,6 +9,7 @@ reported.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
@@ -23,6 +24,8 @@ from vaultbridge.client.websocket.queue import QueuedMessage, SendQueue
 from vaultbridge.client.websocket.queue_file import QueueFile
 from vaultbridge.client.websocket.unacknowledged import AwaitingAnswer, Unacknowledged, Unconfirmed
 from vaultbridge.errors import EngineFailure
+
+logger = logging.getLogger(__name__)
 
 SERVER_REQUESTS: Final = 4096
 """How many ids of the server's own requests are remembered, to know whether their connection still exists."""
@@ -54,8 +57,15 @@ class Outbox:
         self._opening = False
         self._server_requests: dict[RequestId, None] = {}
         self._orphaned: dict[RequestId, None] = {}
+        self.queued_for_others = 0
         if file is not None:
             self._restore(file)
+            self.queued_for_others = file.count_others()
+        if self.queued_for_others:
+            logger.warning(
+                "The queue file has %d message(s) for other addresses; they wait for a transport to those.",
+                self.queued_for_others,
+            )
 
     @property
     def size(self) -> int:
@@ -166,18 +176,19 @@ class Outbox:
                 self._wake.set()  # the writer may wait for a slot
         return request
 
-    def give_up(self, request_id: RequestId) -> tuple[QueuedMessage, bool] | None:
-        """Remove an open request, without informing the server. Returns it and whether it was sent."""
+    def give_up(self, request_id: RequestId) -> tuple[QueuedMessage, float | None] | None:
+        """Remove an open request, without informing the server. Returns it and when it was sent, if it
+        was."""
         waiting = self.queue.remove_request(request_id)
         if waiting is not None:
             self._remove_rows([waiting])
-            return waiting, False
+            return waiting, None
         request = self.unacknowledged.take(request_id)
         if request is None:
             return None
         self._remove_rows([request.item])
         self._wake.set()
-        return request.item, True
+        return request.item, request.at
 
     def confirm(self, sequence: int) -> None:
         confirmed = self.unacknowledged.confirm(sequence)

@@ -18,6 +18,7 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from vaultbridge.errors import EngineFailure
 
@@ -34,12 +35,26 @@ CREATE TABLE IF NOT EXISTS message (
 """
 
 
+_DEFAULT_PORTS: Final = {"ws": 80, "wss": 443}
+
+
+def normalize_url(url: str) -> str:
+    """One spelling for a server's address: the case of scheme and host, a default port, a slash at the end
+    and credentials do not make it another server."""
+    parts = urlsplit(url)
+    scheme, host = parts.scheme.lower(), (parts.hostname or "").removesuffix(".")
+    host = f"[{host}]" if ":" in host else host
+    port = "" if parts.port in (None, _DEFAULT_PORTS.get(scheme)) else f":{parts.port}"
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{scheme}://{host}{port}{parts.path.rstrip('/')}{query}"
+
+
 class QueueFile:
     """Raises EngineFailure when the file cannot be used, and then has changed nothing."""
 
     def __init__(self, path: str, url: str) -> None:
         # The URL may carry a token in its query: only its digest is stored.
-        self._server = hashlib.blake2b(url.encode(), digest_size=16).hexdigest()
+        self._server = hashlib.blake2b(normalize_url(url).encode(), digest_size=16).hexdigest()
         try:
             Path(path).touch(mode=0o600)
             self._db = sqlite3.connect(path, timeout=LOCK_WAIT, isolation_level=None)
@@ -79,6 +94,11 @@ class QueueFile:
             self._db.execute("ROLLBACK")
             raise _failure(error) from None
         self._run("COMMIT")
+
+    def count_others(self) -> int:
+        """How many messages wait for other servers than this one."""
+        sql = "SELECT count(*) FROM message WHERE server != ?"
+        return int(self._run(sql, (self._server,)).fetchone()[0])
 
     def list_waiting(self) -> list[tuple[int, bytes]]:
         """List what the last process accepted and did not send, oldest first."""

@@ -27,6 +27,7 @@ from vaultbridge.client.websocket.queue_file import QueueFile
 from vaultbridge.client.websocket.unacknowledged import (
     decode_messages,
     make_cancellation,
+    make_refused_answer,
     make_timeout_answer,
     report_lost_connection,
     report_unsent,
@@ -101,6 +102,12 @@ class WebSocketTransport(Callbacks):
     @property
     def queue_size(self) -> int:
         return self._outbox.size
+
+    @property
+    def queued_for_others(self) -> int:
+        """How many messages the queue file had for other addresses when it was opened. They wait there until
+        a transport is opened with that address."""
+        return self._outbox.queued_for_others
 
     @property
     def restored(self) -> Mapping[int, Message]:
@@ -373,10 +380,15 @@ class WebSocketTransport(Callbacks):
         seconds = self._deadlines.seconds
         if given_up is None or seconds is None:
             return
-        item, sent = given_up
+        item, sent_at = given_up
+        sent = sent_at is not None
         if sent:
             self._deadlines.give_up(request_id)
-        await self._deliver(make_timeout_answer(item, seconds, sent=sent))
+        refused = self._inbox.refused
+        if sent_at is not None and refused is not None and refused[0] >= sent_at:
+            await self._deliver(make_refused_answer(item, seconds, refused[1]))
+        else:
+            await self._deliver(make_timeout_answer(item, seconds, sent=sent))
         # MCP forbids cancelling `initialize`.
         if sent and item.method != "initialize":
             with contextlib.suppress(QueueFull, TransportClosed):

@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from vaultbridge.client.errors import MessagesDiscarded, MessagesUnconfirmed, TransportError
+from vaultbridge.client.errors import InvalidMessage, MessagesDiscarded, MessagesUnconfirmed, TransportError
 from vaultbridge.client.messages import (
     CONNECTION_LOST,
     REQUEST_TIMED_OUT,
@@ -210,6 +210,13 @@ def make_timeout_answer(item: QueuedMessage, seconds: float, *, sent: bool) -> M
     after = "it may still be carried out" if sent else "it was never sent"
     text = f"No answer to {item.method!r} within {seconds:g} s; {after}."
     return make_error_answer(item.id, REQUEST_TIMED_OUT, text, reason="timeout", sent=sent)
+
+
+def make_refused_answer(item: QueuedMessage, seconds: float, error: InvalidMessage) -> Message:
+    """Make the answer of a request that got none in time, when something arrived that may have been it."""
+    assert item.id is not None
+    text = f"No answer to {item.method!r} that can be read came within {seconds:g} s: {error.message}"
+    return make_error_answer(item.id, CONNECTION_LOST, text, reason=error.reason, sent=True)
 
 
 def make_cancellation(item: QueuedMessage) -> Message:

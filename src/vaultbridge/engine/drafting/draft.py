@@ -92,6 +92,14 @@ class DraftFile:
             )
         self.data, self._text, self._note = data, text, None
 
+    def rewrite_whole(self, text: str) -> None:
+        """Give the file this text, exactly as it is. A BOM stays, because no reader is shown it; a text that
+        begins with one does not get a second."""
+        bare = text.removeprefix("\ufeff")
+        self.text  # noqa: B018 - decodes, so that a BOM is known
+        self.bom = self.bom or bare is not text
+        self.rewrite(bare)
+
     def replace(self, data: bytes) -> None:
         self.data, self._text, self._note = data, None, None
 

@@ -47,7 +47,7 @@ from vaultbridge.markdown.edits.text import append
 from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.parse import parse
 from vaultbridge.markdown.sections import heading_key, require_parsed
-from vaultbridge.markdown.text import encode
+from vaultbridge.markdown.text import describe_encoding, encode, is_utf16
 from vaultbridge.vault.paths import (
     TEXT_SUFFIXES,
     VaultPath,
@@ -114,6 +114,12 @@ def writable_note(draft: Draft, name: str, context: OperationContext) -> VaultPa
     context.scope.check_write(path)
     if not path.lower().endswith(".md"):
         raise EditRefused(f"{path} is not a note.", hint="This edit needs a Markdown file (.md).")
+    if is_utf16(draft.open(path).data):
+        raise EditRefused(
+            f"{path} seems to be UTF-16: text added to it would be unreadable there.",
+            hint="Save it as UTF-8 first.",
+            path=path,
+        )
     return path
 
 
@@ -141,8 +147,8 @@ def create_note(draft: Draft, operation: Create, context: OperationContext) -> N
                 path=there[0],
             )
         file = draft.open(there[0], expected=operation.expected)
-        file.text  # noqa: B018 - decodes, so that a BOM is known and kept
-        file.rewrite(text)
+        _check_replaceable(there[0], file.data, force=operation.force)
+        file.rewrite_whole(text)
         return
     if operation.expected:
         raise EditRefused(f"{path} does not exist, so it cannot have the hash {operation.expected}.")
@@ -155,9 +161,8 @@ def write_text(draft: Draft, operation: Write, context: OperationContext) -> Non
     path = find_existing(draft, operation.note, context)
     context.scope.check_write(path)
     file = draft.open(path, expected=operation.expected)
-    _check_text(path, file.data)
-    file.text  # noqa: B018 - decodes, so that a BOM is known and kept
-    file.rewrite(_keep_line_ends(operation.content, file.text))
+    _check_replaceable(path, file.data, force=operation.force)
+    file.rewrite_whole(operation.content)
 
 
 def add_file(draft: Draft, operation: AddFile, context: OperationContext) -> None:
@@ -187,21 +192,22 @@ def _check_free(draft: Draft, path: VaultPath, context: OperationContext) -> Non
         raise EditRefused(f"{path} already exists.", hint="Choose another name.", path=path)
 
 
-def _check_text(path: VaultPath, data: bytes) -> None:
+def _check_replaceable(path: VaultPath, data: bytes, *, force: bool) -> None:
+    """Raises unless a whole text may take the place of these bytes. A caller that read the file was shown
+    U+FFFD for what is not UTF-8, and would write that back."""
     if not is_text_file(path, data):
         raise EditRefused(
             f"{path} is not a text file: it contains bytes that are not UTF-8.",
             hint="Text can only replace text. Choose another name.",
             path=path,
         )
-
-
-def _keep_line_ends(content: str, old: str) -> str:
-    """Writes CR LF line ends when the old text had only those and the new text has none: a caller that only
-    knows LF must not change them all."""
-    if "\r\n" in old and "\r" not in content and old.count("\n") == old.count("\r\n"):
-        return content.replace("\n", "\r\n")
-    return content
+    problem = "" if force else describe_encoding(data)
+    if problem:
+        raise EditRefused(
+            f"{path} is not UTF-8 ({problem}), so a text that was read from it lacks what it says.",
+            hint="Edit it in place, which keeps every other byte, or set force to replace all of it.",
+            path=path,
+        )
 
 
 def find_task_anywhere(operation: SetTask, context: OperationContext) -> tuple[VaultPath, int]:

@@ -37,9 +37,16 @@ from vaultbridge.protocols import failures
 from vaultbridge.protocols.claude_ide import wire
 from vaultbridge.protocols.claude_ide.tools import FILE_ARGUMENTS, TOOLS, ToolCall
 from vaultbridge.protocols.claude_ide.wire import IdePaths, read_path_uri
-from vaultbridge.protocols.dialect import Call, Dialect, Handler, HandlerResult, Peer
+from vaultbridge.protocols.dialect import (
+    Call,
+    Dialect,
+    Handler,
+    HandlerResult,
+    Peer,
+    make_method_not_found,
+)
 from vaultbridge.protocols.mcp import wire as mcp_wire
-from vaultbridge.protocols.mcp.dialect import McpDialect
+from vaultbridge.protocols.mcp.dialect import MODERN_ONLY, McpDialect
 from vaultbridge.protocols.mcp.provider import EmptyProvider, Offer, Provider
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.versions import V2024_11_05
@@ -183,6 +190,9 @@ class _IdeDialect:
             request.params["protocolVersion"] = V2024_11_05.name
         if request.method == "resources/list" and not self._ide.server.offer.resources:
             return self._mcp.wrap_handler(request, self._no_resources)
+        if not self._mcp.has_method(request.method) and request.method not in MODERN_ONLY:
+            # Even before `initialize`, which the clients of document 001 may never send.
+            raise make_method_not_found(request.method)
         return self._mcp.find_handler(request)
 
     def is_change(self, request: Request) -> bool:
@@ -289,7 +299,7 @@ class _IdeDialect:
         text = mcp_wire.read_string(call.params, "path")
         ide = self._ide.for_path(text)
         path = ide.paths.parse_lenient(text)
-        content = await ide.view.read_text(path)
+        content = await ide.view.read_text(path, exact=True)
         if len(content) > SAFE_CHARS and len(msgspec.json.encode(content)) > ANSWER_BYTES:
             raise EngineFailure(f"{path} does not fit in one message of {ANSWER_BYTES} bytes.")
         return content
@@ -302,11 +312,16 @@ class _IdeDialect:
         content = mcp_wire.read_string(call.params, "content")
         try:
             stored = await ide.view.write_text(
-                path, content, actor=actor, on_wait=lambda: self._peer.pass_turn(call.id)
+                path,
+                content,
+                actor=actor,
+                force=call.params.get("force") is True,
+                on_wait=lambda: self._peer.pass_turn(call.id),
             )
         except ChangePending as pending:
             return {"success": False, **pending.facts}
-        return {"success": True, "path": stored}
+        # A relative path would lead to this connection's own vault when it is sent back.
+        return {"success": True, "path": stored if ide is self._ide else ide.paths.absolute(stored)}
 
     async def _list_files(self, call: Call) -> list[str]:
         return list(await self._ide.view.list_files(mcp_wire.read_optional_string(call.params, "pattern")))

@@ -20,6 +20,7 @@ from vaultbridge.protocols.claude_ide.lock_files import (
     TOKEN_HEADER,
     LockFile,
     list_lock_files,
+    list_lock_folders,
     list_scanned_folders,
     read_lock,
 )
@@ -45,16 +46,25 @@ _KEY: Final = "dmF1bHRicmlkZ2UtZG9jdA=="
 
 
 def diagnose(
-    vault: Path, port: int, *, environ: Mapping[str, str], home: Path, working_folder: Path | None = None
+    vault: Path,
+    port: int,
+    *,
+    environ: Mapping[str, str],
+    home: Path,
+    working_folder: Path | None = None,
+    lock_folder: Path | None = None,
 ) -> list[Check]:
     """All checks for the bridge of `vault` on `port`, in the order a person should read them.
-    `working_folder` is where Claude Code is started, when that is known."""
+    `working_folder` is where Claude Code is started, `lock_folder` where the bridge writes its lock, when
+    they are known."""
     folders = list_scanned_folders(environ, home)
     files = [folder / f"{port}.lock" for folder in folders]
     locks = {file: read_lock(file) for file in files if file.exists()}
     readable = {file: lock for file, lock in locks.items() if lock is not None}
     checks = [
-        _check_lock_exists(files[0], locks, list_scanned_folders(environ, home, older=False)),
+        _check_lock_exists(
+            files[0], locks, list_scanned_folders(environ, home, older=False), _locate_lock(lock_folder, port)
+        ),
         *(_check_lock_content(file, lock, port, vault) for file, lock in readable.items()),
         *(_check_privacy(file) for file in readable),
         _check_listening(port),
@@ -62,17 +72,26 @@ def diagnose(
         _check_handshake(port, next((lock.auth_token for lock in readable.values()), "")),
         check_dead_locks(folders),
         _check_only_match(folders, vault, port),
-        _check_environment(environ),
+        _check_environment(environ, home, lock_folder),
     ]
     if working_folder is not None:
         checks.append(_check_working_folder(working_folder, vault))
     return checks
 
 
+def _locate_lock(folder: Path | None, port: int) -> Path | None:
+    file = folder / f"{port}.lock" if folder is not None else None
+    return file if file is not None and file.exists() else None
+
+
 def _check_lock_exists(
-    expected: Path, locks: Mapping[Path, LockFile | None], scanned: Sequence[Path]
+    expected: Path, locks: Mapping[Path, LockFile | None], scanned: Sequence[Path], written: Path | None
 ) -> Check:
     name = "lock file in the folder Claude Code scans"
+    if not locks and written is not None:
+        found = f"{expected} is missing; the bridge's lock is {written}"
+        advice = "Start `vaultbridge serve` with the CLAUDE_CONFIG_DIR that Claude Code has."
+        return Check(name, "bad", found, advice)
     if not locks:
         found = f"{expected} is missing"
         return Check(name, "bad", found, "Start `vaultbridge serve`; look at its log for the reason.")
@@ -229,7 +248,8 @@ def _check_only_match(folders: Sequence[Path], vault: Path, port: int) -> Check:
     return Check(name, "good", "this bridge is the only one")
 
 
-def _check_environment(environ: Mapping[str, str]) -> Check:
+def _check_environment(environ: Mapping[str, str], home: Path, lock_folder: Path | None) -> Check:
+    """`lock_folder` is where the running bridge writes its lock: its own variables may differ from these."""
     name = "environment"
     if environ.get("CLAUDE_CODE_SSE_PORT"):
         found = f"CLAUDE_CODE_SSE_PORT={environ['CLAUDE_CODE_SSE_PORT']} makes clients use that port alone"
@@ -238,6 +258,17 @@ def _check_environment(environ: Mapping[str, str]) -> Check:
     if chosen and not Path(chosen).is_absolute():
         advice = "Give an absolute path: the server and the client may run in different folders."
         return Check(name, "warning", "CLAUDE_CONFIG_DIR is a relative path", advice)
+    expected = list_lock_folders(environ, home)[0]
+    if lock_folder is not None and os.path.realpath(lock_folder) != os.path.realpath(expected):
+        # Some releases look in the home folder too, whatever the variable says.
+        newest = map(os.path.realpath, list_scanned_folders(environ, home, older=False))
+        status: CheckStatus = "warning" if os.path.realpath(lock_folder) in newest else "bad"
+        here = f"CLAUDE_CONFIG_DIR={chosen}" if chosen else "CLAUDE_CONFIG_DIR is not set"
+        found = (
+            f"here {here}, so Claude Code looks in {expected}; the bridge writes its lock in {lock_folder}"
+        )
+        advice = "Start `vaultbridge serve` with the CLAUDE_CONFIG_DIR that Claude Code has."
+        return Check(name, status, found, advice)
     where = f"CLAUDE_CONFIG_DIR={chosen}" if chosen else "no CLAUDE_CONFIG_DIR: ~/.claude is used"
     return Check(name, "good", where)
 

@@ -13,6 +13,7 @@ import contextlib
 import logging
 import os
 import re
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -120,13 +121,17 @@ def _list_unique(folders: Sequence[Path]) -> tuple[Path, ...]:
 
 
 class LockFiles:
-    """Our lock in each of `folders`. Call `write` again when something has changed, and `remove` at the end.
-    `sweep` also removes dead locks from the folders `swept`."""
+    """Our lock in each of `folders`. Call `write` again when something has changed, `restore` now and then,
+    and `remove` at the end. `sweep` also removes dead locks from the folders `swept`."""
 
     def __init__(self, folders: Sequence[Path], *, swept: Sequence[Path] = ()) -> None:
         self._folders = tuple(folders)
         self._swept = tuple(dict.fromkeys((*folders, *swept)))
         self._written: LockFile | None = None
+        self._failing: set[Path] = set()
+        """Folders whose failure has been logged: it is not repeated at every attempt."""
+        self._turn = threading.Lock()
+        """`restore` runs in a thread, and must not write a lock that `remove` has just removed."""
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -135,24 +140,47 @@ class LockFiles:
     def write(self, lock: LockFile) -> tuple[Path, ...]:
         """Write the lock to every folder and return the files. A folder that cannot be written is logged and
         skipped: the others still work. Our lock for an earlier port is removed."""
-        if self._written is not None and self._written.port != lock.port:
-            self.remove()
-        self._written = lock
+        with self._turn:
+            if self._written is not None and self._written.port != lock.port:
+                self._remove()
+            self._written = lock
+            return self._write_into(self._folders, lock)
+
+    def restore(self, folders: Sequence[Path]) -> tuple[Path, ...]:
+        """Write the lock again where it is missing or can no longer be read, also to folders that have
+        appeared since; returns the files written. Somebody else's lock under our port stays."""
+        with self._turn:
+            lock = self._written
+            if lock is None:
+                return ()
+            self._folders = tuple(dict.fromkeys((*self._folders, *folders)))
+            name = f"{lock.port}.lock"
+            missing = [folder for folder in folders if read_lock(folder / name) is None]
+            return self._write_into(missing, lock)
+
+    def _write_into(self, folders: Sequence[Path], lock: LockFile) -> tuple[Path, ...]:
         data = msgspec.json.encode(lock) + b"\n"
         written = []
-        for folder in self._folders:
+        for folder in folders:
             file = folder / f"{lock.port}.lock"
             try:
                 make_private_folder(folder)
                 write_private(file, data)
             except OSError as error:
-                log.warning("Could not write a lock file in %s: %s", folder, error.strerror)
+                if folder not in self._failing:
+                    log.warning("Could not write a lock file in %s: %s", folder, error.strerror)
+                self._failing.add(folder)
             else:
+                self._failing.discard(folder)
                 written.append(file)
         return tuple(written)
 
     def remove(self) -> None:
         """Remove our own files, but only while they are still ours."""
+        with self._turn:
+            self._remove()
+
+    def _remove(self) -> None:
         lock = self._written
         if lock is None:
             return

@@ -115,6 +115,10 @@ class McpDialect:
         method = self._find_method(request.method)
         return lambda call: method(self._server, call, self.client)
 
+    def has_method(self, name: str) -> bool:
+        """Whether this server has the method in a session, now or after `initialize`."""
+        return name in self._session_methods or self._offers(name)
+
     def is_change(self, request: Request) -> bool:
         return request.method == "tools/call" and self._server.may_change(request.params.get("name"))
 
@@ -247,10 +251,12 @@ class McpDialect:
         return await self._subscriptions.unsubscribe(call.params)
 
     def _find_method(self, name: str) -> MethodHandler:
-        method, offered = METHODS.get(name, (None, None))
-        if method is None or offered is None or not offered(self._server.offer):
+        if not self._offers(name):
             raise make_method_not_found(name)
-        return method
+        return METHODS[name][0]
+
+    def _offers(self, name: str) -> bool:
+        return name in METHODS and METHODS[name][1](self._server.offer)
 
     def version_of(self, request: Request) -> Version:
         declared = _read_declared_version(request.params)

@@ -295,13 +295,30 @@ def mark_continuation(page: str, next_start: int) -> str:
     return f"{page}[cut; continue with start={next_start}]"
 
 
+def describe_cut(next_start: int | None) -> str:
+    """What the line above a text says when it is cut: there no text can write it, and a program need not look
+    for the mark at the end."""
+    return "" if next_start is None else f" | cut at {next_start}"
+
+
+def describe_bytes(problem: str) -> str:
+    """What the line above a text says when it is not UTF-8, and other characters stand for some bytes."""
+    return f" | not UTF-8 ({problem}): edit in place, do not write this text back" if problem else ""
+
+
 def clip_text(text: str, max_chars: int) -> str:
     """A text that cannot be continued, within a size."""
     return text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"
 
 
 def cut_text(text: str, *, start: int, max_chars: int) -> str:
-    """A page of a long text, cut at the end of a line where possible."""
+    """A page of a long text, with a mark at its end if more follows."""
+    page, next_start = cut_page(text, start=start, max_chars=max_chars)
+    return page if next_start is None else mark_continuation(page, next_start)
+
+
+def cut_page(text: str, *, start: int, max_chars: int) -> tuple[str, int | None]:
+    """A page of a long text, cut at the end of a line where possible, and where the text goes on."""
     if start > len(text):
         raise InvalidArgument(
             f"start is {start}; the text has {len(text)} characters.",
@@ -310,7 +327,7 @@ def cut_text(text: str, *, start: int, max_chars: int) -> str:
         )
     stop = min(len(text), start + max_chars)
     if stop == len(text):
-        return replace_surrogates(text[start:])
+        return replace_surrogates(text[start:]), None
     line_break = text.rfind("\n", start, stop)
     stop = line_break + 1 if line_break >= start else stop
-    return mark_continuation(replace_surrogates(text[start:stop]), stop)
+    return replace_surrogates(text[start:stop]), stop
