@@ -58,7 +58,8 @@ PropertyValues = Annotated[
 STORED_SCHEMAS: Final = Path(__file__).with_name("schemas.json")
 
 _LEFT_OUT: Final = frozenset({"title", "$defs", "additionalProperties"})
-"""Keywords that no assistant acts on; an unknown argument gets an error anyway."""
+"""Keywords that no assistant acts on; an unknown argument gets an error anyway. `additionalProperties: false`
+is also one for which google-genai refuses the whole list of tools."""
 
 ANY_VALUE: Final[dict[str, Any]] = {
     "anyOf": [
@@ -104,13 +105,7 @@ def derive_schema(arguments: type[Struct]) -> dict[str, Any]:
     properties = schema.pop("properties", {})
     # Required arguments come first, because that is the order in which they are read.
     schema["properties"] = {name: properties[name] for name in [*required, *properties]}
-    return close_if_empty({**schema, "required": required} if required else schema)
-
-
-def close_if_empty(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a tool without arguments says so, as MCP recommends: to a strict converter, an object
-    without properties might have any."""
-    return schema if schema["properties"] else {**schema, "additionalProperties": False}
+    return {**schema, "required": required} if required else schema
 
 
 def _shorten(node: Any, definitions: dict[str, Any]) -> Any:
