@@ -49,3 +49,8 @@ WAYS={
 "recent notes":lambda a:c(a,"list_files",sort="modified"),
 }
 PREPARE={"undo":prep}
+WAYS["last week"]=lambda a:c(a,"daily_note",date=str(LAST_WEEK[0]),until=str(LAST_WEEK[-1]))
+WAYS["replace in 12"]=lambda a:c(a,"edit_note",op="replace_text",query='"Acme Corp"',old="Acme Corp",new="Acme Inc",all=True)
+WAYS["link mentions"]=lambda a:c(a,"edit_note",op="link_mentions",name="Solar kiln")
+WAYS["extract section"]=lambda a:c(a,"edit_note",op="extract_section",name="Mountain hut",heading="Routes",to="Projects/Routes")
+WAYS["recent notes"]=lambda a:c(a,"list_files",modified_since="yesterday")

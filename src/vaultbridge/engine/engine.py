@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from copy import copy
 from datetime import datetime
 from functools import partial
@@ -64,6 +64,7 @@ from vaultbridge.vault.write.transaction import Applied, Overtaken, Recovered, T
 from vaultbridge.vault.write.trash import Trash
 
 if TYPE_CHECKING:
+    from vaultbridge.engine.related.find import RelatedSearch
     from vaultbridge.embeddings.embeddings import Embeddings
     from vaultbridge.embeddings.settings import EmbeddingSettings
     from vaultbridge.engine.gates import ChangeGate
@@ -462,10 +463,16 @@ class Engine:
             expand=self.expand,
             notes_with_tag=self.queries.notes_with_tag,
             find_tasks=lambda text: self.queries.tasks(text=text, limit=TASKS_FOUND).tasks,
+            open_related=self._open_related,
             sources=self._sources,
             settings=settings,
             scope=self.scope,
         )
+
+    def _open_related(self) -> AbstractContextManager[RelatedSearch]:
+        from vaultbridge.engine.related.find import RelatedSearch
+
+        return RelatedSearch.open(self)
 
     def expand(self, template: str, title: str, *, when: datetime | None = None) -> str:
         """Expands a template for a new note with this title. `template` is a name or path; a bare name is

@@ -371,6 +371,39 @@ class RenameBlock(_RenameTarget, frozen=True, kw_only=True, tag="rename_block"):
         rename_target(draft, self, self.block, self.to, context, plan=plan_block_rename)
 
 
+class ExtractSection(NamedOperation, frozen=True, kw_only=True, tag="extract_section"):
+    """Move the text under `heading` into a new note, `to` or by default the heading's text. The heading
+    stays, with a link to the note; links to what was moved follow."""
+
+    BRIEF = "heading, to: its new note"
+    PATHS = ("note", "to")
+
+    heading: SectionName
+    to: NewName = ""
+
+    def apply(self, draft: Draft, context: OperationContext) -> None:
+        from vaultbridge.engine.drafting.extract import extract_section
+
+        extract_section(draft, self, context)
+
+    def changes_other_files(self, context: OperationContext) -> bool:
+        return True
+
+
+class LinkMentions(NamedOperation, frozen=True, kw_only=True, tag="link_mentions"):
+    """Turn every place in other notes that mentions the note, by its name or an alias, into a link to it."""
+
+    BRIEF = "link what mentions the note"
+
+    def apply(self, draft: Draft, context: OperationContext) -> None:
+        from vaultbridge.engine.related.link_mentions import link_mentions
+
+        link_mentions(draft, self, context)
+
+    def changes_other_files(self, context: OperationContext) -> bool:
+        return True
+
+
 class InsertTemplate(NoteEdit, frozen=True, kw_only=True, tag="insert_template"):
     """Insert a template's text at the end of the note or of the section under `heading`, or before `line`.
     The template's properties are added to the note's own, which stay as they are."""

@@ -63,6 +63,7 @@ EditNoteArguments = msgspec.defstruct(
     [
         *_EDIT_FIELDS,
         ("name", NoteName, ""),
+        ("query", Annotated[str, Meta(description="Or every note that a search finds")], ""),
         ("op", Annotated[Literal[EDIT_OPS], Meta(description="Action")]),
         ("expected", ExpectedHash, ""),
         ("dry_run", DryRun, False),
@@ -103,10 +104,11 @@ class _Edit(Protocol):
 
 
 class _EditNote(_Edit, Protocol):
+    query: str
     dry_run: bool
 
 
-_COMMON: Final = frozenset({"op", "name", "expected", "dry_run"})
+_COMMON: Final = frozenset({"op", "name", "query", "expected", "dry_run"})
 
 
 def _parse_item(value: Any, number: int) -> Operation:
@@ -126,12 +128,14 @@ def _parse_item(value: Any, number: int) -> Operation:
     return make_operation(item, where=where)
 
 
-def make_operation(edit: Any, *, where: str = "") -> Operation:
-    """The engine's operation. Raises InvalidArgument if a field that the op needs is missing, or one is given
-    that it does not take."""
+def make_operation(edit: Any, *, where: str = "", note: str = "") -> Operation:
+    """The engine's operation; `note` is one that was found, in place of the name. Raises InvalidArgument if a
+    field that the op needs is missing, or one is given that it does not take."""
     call: _Edit = edit
     at = f"{where}." if where else ""
     kind = OPERATIONS[call.op]
+    if note:
+        return convert_operation({"op": call.op, "note": note, **_own_fields(edit, kind, at, {})})
     if not call.name.strip() and not concerns_whole_vault(kind):
         raise InvalidArgument(f"{at}name is missing.", argument=f"{at}name", hint="Which note?")
     named = kind.parse_name(call.name)
@@ -185,11 +189,54 @@ def _parse_place(link: str, edit: Struct, kind: type[Operation], argument: str) 
 
 
 def run(context: VaultContext, edit: _EditNote) -> Answer:
+    if edit.query.strip():
+        return _edit_found(context, edit)
     operation = make_operation(edit)
     name = operation.result
     path = context.engine.find(name) if name.strip() else ""
     outcome = context.engine.apply([operation], dry_run=edit.dry_run, actor=context.tool_context.actor)
     return answer_outcome(outcome, path, **({"path": path} if path else {}))
+
+
+def _edit_found(context: VaultContext, edit: _EditNote) -> Answer:
+    """The same edit of every note of a search, as one change. `replace_text` passes over the notes that do
+    not have the text: a search for words finds more than one for a text."""
+    from vaultbridge.engine.operation_base import NoteEdit
+    from vaultbridge.tools.base.found import find_all
+
+    kind = OPERATIONS[edit.op]
+    if not issubclass(kind, NoteEdit):
+        raise InvalidArgument(
+            f"query does not belong to the op {edit.op}.",
+            argument="query",
+            hint="It goes with ops that change the text or the properties of one note.",
+        )
+    if edit.name.strip():
+        raise InvalidArgument("Give either name or query.", argument="query", hint="What should be edited?")
+    if edit.expected:
+        raise InvalidArgument(
+            "expected is the hash of one note, but query finds several.", argument="expected", hint="Leave it out."
+        )
+    paths = find_all(context, edit.query)
+    operations = [make_operation(edit, note=path) for path in paths]
+    if edit.op == "replace_text":
+        operations = [operation for operation in operations if _occurs(context, operation)]
+        if not operations:
+            raise InvalidArgument(
+                "The text to replace occurs in none of the notes that the query finds.",
+                argument="old",
+                hint="It must match exactly; search shows lines as they are.",
+            )
+    label = f"{edit.op.replace('_', ' ')} in {len(operations)} notes"
+    actor = context.tool_context.actor
+    outcome = context.engine.apply(operations, dry_run=edit.dry_run, label=label, actor=actor)
+    return answer_outcome(outcome, matched=len(paths))
+
+
+def _occurs(context: VaultContext, operation: Any) -> bool:
+    from vaultbridge.markdown.edits.text import has_text
+
+    return has_text(context.engine.view(operation.note).text, operation.old)
 
 
 def _describe_ops() -> str:
