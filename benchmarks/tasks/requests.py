@@ -55,7 +55,7 @@ def is_renamed(folder: Path, _: str) -> bool:
     return (
         "The map of the valley." in read(folder, "Projects/Compass.md")
         and not (folder / "Projects/Atlas.md").exists()
-        and all("[[Compass]]" in text or "](../Projects/Compass.md)" in text for text in texts)
+        and all("[[Compass]]" in text or "Compass.md)" in text for text in texts)
         and is_untouched(folder, "Projects/Atlas.md", *notes)
     )
 

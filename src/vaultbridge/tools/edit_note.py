@@ -22,7 +22,7 @@ from vaultbridge.engine.vocabulary import (
     list_arguments,
     list_offered,
 )
-from vaultbridge.errors import InvalidArgument
+from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.tools.base.answer import Answer, answer_outcome, describe_trash
 from vaultbridge.tools.base.arguments import (
     convert,
@@ -229,7 +229,12 @@ def _edit_found(context: VaultContext, edit: _EditNote) -> Answer:
             )
     label = f"{edit.op.replace('_', ' ')} in {len(operations)} notes"
     actor = context.tool_context.actor
-    outcome = context.engine.apply(operations, dry_run=edit.dry_run, label=label, actor=actor)
+    try:
+        outcome = context.engine.apply(operations, dry_run=edit.dry_run, label=label, actor=actor)
+    except VaultbridgeError as error:
+        if len(operations) == 1:  # With more, the engine says which one.
+            error.message = f"{getattr(operations[0], 'note', '')}: {error.message}"
+        raise
     return answer_outcome(outcome, matched=len(paths))
 
 

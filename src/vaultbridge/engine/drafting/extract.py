@@ -76,7 +76,7 @@ def extract_section(draft: Draft, operation: ExtractSection, context: OperationC
     draft.open(target).replace(encode(taken if taken.endswith(("\n", "\r")) else f"{taken}\n", bom=False))
     for path, changes in outside.items():
         edited = draft.edit(VaultPath(path), sort_changes(changes, len(draft.open(VaultPath(path)).text)))
-        edited.links_rewritten += len(changes)
+        edited.links_rewritten += moved.followed[path]
     draft.edit(source, sort_changes(own, len(text)))
     _note_footnotes(draft, note, taken, target)
 
@@ -120,6 +120,8 @@ class _Moved:
         self._settings = settings
         self._keys = [heading_key(heading.text) for heading in note.headings]
         self._paths = heading_paths(note.headings)
+        self.followed: dict[str, int] = {}
+        """How many links of each other file follow."""
 
     def plan(
         self, references: Iterable[Reference], links: Iterable[Link]
@@ -136,6 +138,7 @@ class _Moved:
             if rewrite is not None:
                 text = self._draft.open(VaultPath(source)).text
                 outside.setdefault(source, []).extend(retarget(source, text, link, rewrite))
+                self.followed[source] = self.followed.get(source, 0) + 1
         text = self._draft.open(self._source).text
         inside: list[Change] = []
         for link in links:

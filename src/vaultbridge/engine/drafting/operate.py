@@ -80,8 +80,8 @@ def make_draft(
     existing: Callable[[], Callable[[str], bool]] | None = None,
     numbered: bool = True,
 ) -> Draft:
-    """Carry out all operations on a draft. Raises what the first failing one raises; when `numbered`, its
-    message says which one. `table` and `existing` are the draft's."""
+    """Carry out all operations on a draft. Raises what the first failing one raises; its message
+    says which one, by the note it names and, when `numbered`, by its place. `table` and `existing` are the draft's."""
     if len(operations) > BATCH_OPERATIONS:
         raise InvalidArgument(
             f"{len(operations)} operations; at most {BATCH_OPERATIONS} go into one batch.",
@@ -92,8 +92,10 @@ def make_draft(
         try:
             operation.apply(draft, context)
         except VaultbridgeError as error:
-            if numbered and len(operations) > 1:
-                error.message = f"Operation {number} of {len(operations)}: {error.message}"
+            if len(operations) > 1:
+                note = getattr(operation, "note", "")
+                which = f"Operation {number} of {len(operations)}: " if numbered else ""
+                error.message = f"{which}{f'{note}: ' if note else ''}{error.message}"
             raise
     return draft
 

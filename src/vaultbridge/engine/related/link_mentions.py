@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from vaultbridge.engine.drafting.draft import Draft
 from vaultbridge.engine.drafting.naming import OperationContext
 from vaultbridge.engine.drafting.operate import writable_note
-from vaultbridge.engine.related.edits import EditableNote, convert_edit, link_mention
+from vaultbridge.engine.related.edits import EditableNote, change_mention
 from vaultbridge.engine.related.mentions import find_mentions
 from vaultbridge.errors import EditRefused
 from vaultbridge.links.resolve import name_key
@@ -46,7 +46,12 @@ def link_mentions(draft: Draft, operation: LinkMentions, context: OperationConte
 
 
 def _link_in(
-    draft: Draft, other: VaultPath, path: VaultPath, keys: set[str], search: RelatedSearch, context: OperationContext
+    draft: Draft,
+    other: VaultPath,
+    path: VaultPath,
+    keys: set[str],
+    search: RelatedSearch,
+    context: OperationContext,
 ) -> int:
     """Links the mentions in one note, one after the other, and returns how many."""
     linked, after = 0, 0
@@ -60,14 +65,11 @@ def _link_in(
         if mention is None:
             break
         place = EditableNote(other, file.text, file.note, "")
-        edit = link_mention(place, path, mention, draft.table_for(other), context.settings.links)
+        change = change_mention(place, path, mention, draft.table_for(other), context.settings.links)
         after = mention.end
-        if edit is None:
-            continue
-        context.scope.check_write(other)
-        before = len(file.text)
-        convert_edit({**edit, "expected": ""}).apply(draft, context)
-        after += len(draft.open(other).text) - before
-        draft.open(other).links_rewritten += 1
-        linked += 1
+        if change is not None:
+            context.scope.check_write(other)
+            draft.edit(other, (change,)).links_rewritten += 1
+            after = change.start + len(change.text)
+            linked += 1
     return linked
