@@ -106,3 +106,20 @@ def test_hidden_tasks_are_not_counted(small: Small) -> None:
     harness = small(FILES, scope=Scope(deny=("f/",)))
     assert harness.rows("tasks") == [SOON, "(tasks: 1)"]
     harness.catch_refusal(NoteNotFound, "tasks", name="f/")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        ("today", "", ["late"]),
+        ("tomorrow", "yesterday", ["now"]),
+        ("tomorrow", "", ["late", "now"]),
+        ("8", "today", ["soon"]),
+        ("", "-2", ["now", "soon"]),
+    ],
+)
+def test_days_are_named_as_everywhere(small: Small, before: str, after: str, found: list[str]) -> None:
+    due = {"late": "2026-03-01", "now": "2026-03-15", "soon": "2026-03-20"}
+    harness = small({"A.md": "".join(f"- [ ] {name} 📅 {day}\n" for name, day in due.items())})
+    text = harness.text("tasks", due_before=before, due_after=after)
+    assert [name for name in due if f"] {name} " in text] == found

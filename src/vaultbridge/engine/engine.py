@@ -482,10 +482,13 @@ class Engine:
         if settings.template_folder:
             folder = vault_folder(settings.template_folder)
             found = self._files.find_on_disk(f"{folder}/{template}")
-        path = found or self.find(template)
-        self.scope.check_read(path)
+        if found is None:
+            from vaultbridge.engine.drafting.templates import find_template
+
+            found = find_template(self, template)
+        self.scope.check_read(found)
         return expand_template(
-            decode(self._read(path)).text,
+            decode(self._read(found)).text,
             title=title,
             now=when or self.now(),
             date_format=settings.template_date_format,

@@ -219,9 +219,9 @@ class SetProperty(NoteEdit, frozen=True, kw_only=True, tag="set_property"):
 
     def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
         from vaultbridge.markdown.edits.properties import set_property
-        from vaultbridge.markdown.edits.property_types import coerce_value, property_type
+        from vaultbridge.markdown.edits.property_types import coerce_property
 
-        return set_property(text, note, self.name, coerce_value(self.value, property_type(self.name, types)))
+        return set_property(text, note, self.name, coerce_property(self.name, self.value, types))
 
 
 class RemoveProperty(NoteEdit, frozen=True, kw_only=True, tag="remove_property"):

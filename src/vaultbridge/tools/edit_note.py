@@ -26,6 +26,7 @@ from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.tools.base.answer import Answer, answer_outcome, describe_trash
 from vaultbridge.tools.base.arguments import (
     convert,
+    drop_placeholders,
     is_blank,
     is_given,
     is_link,
@@ -87,7 +88,7 @@ BatchItem = msgspec.defstruct(
     bases=(Arguments,),
     module=__name__,
     namespace={
-        "UNLISTED": frozenset({"all", "block", "diff", "overwrite", "properties", "template", "text"})
+        "UNLISTED": frozenset({"block", "diff", "overwrite", "properties", "template", "text"})
     },
     frozen=True,
     kw_only=True,
@@ -165,6 +166,8 @@ def _own_fields(edit: Struct, kind: type[Operation], at: str, known: dict[str, A
                 argument=f"{at}{word}",
                 hint=f"{op} takes: {', '.join(taken) or 'only the name'}.",
             )
+        if word == "properties":
+            value = drop_placeholders(value)
         found[argument.name] = value.removeprefix("^") if word == "block" else value
     for word, argument in taken.items():
         if argument.needed and argument.name not in found and argument.name not in known:

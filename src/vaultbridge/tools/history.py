@@ -150,4 +150,5 @@ UNDO = Tool(
     run=run_undo,
     group="journal",
     effect="changes",
+    core=True,
 )

@@ -39,7 +39,7 @@ from vaultbridge.links.resolve import FileTable, Resolved, file_name, name_key, 
 from vaultbridge.markdown.edits import tags as tag_edit
 from vaultbridge.markdown.edits.change import apply_changes
 from vaultbridge.markdown.edits.properties import set_property
-from vaultbridge.markdown.edits.property_types import coerce_value, property_type
+from vaultbridge.markdown.edits.property_types import coerce_property
 from vaultbridge.markdown.edits.tasks import TASKS_LISTED
 from vaultbridge.markdown.edits.text import append
 from vaultbridge.markdown.model import Note
@@ -120,7 +120,9 @@ def create_note(draft: Draft, operation: Create, context: OperationContext) -> N
         expanded = context.expand(operation.template, file_name(path).removesuffix(".md"))
         text = expanded if not text else apply_changes(expanded, append(expanded, parse(expanded), text))
     for name, value in operation.properties.items():
-        wanted = coerce_value(value, property_type(name, context.settings.property_types))
+        wanted = coerce_property(
+            name, value, context.settings.property_types, argument=f"properties.{name}"
+        )
         text = apply_changes(text, set_property(text, parse(text), name, wanted))
     there = find_same_path(draft, path)
     if not there and (stored := context.find_stored_path(path)) is not None and not draft.has_left(stored):

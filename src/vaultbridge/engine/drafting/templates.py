@@ -3,6 +3,7 @@ week, month, quarter or year as the app does."""
 
 from __future__ import annotations
 
+import contextlib
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +17,7 @@ from vaultbridge.links.resolve import file_name
 from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.parse import parse
 from vaultbridge.vault.dates import periodic_path
-from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.paths import VaultPath, vault_folder
 from vaultbridge.vault.settings import Period
 
 if TYPE_CHECKING:
@@ -145,11 +146,30 @@ def find_template(engine: Engine, template: str) -> VaultPath:
     """Finds a template as `Engine.expand` does: a bare name is looked up in the templates folder first."""
     folder = engine.settings.template_folder.strip("/")
     if folder:
-        try:
+        with contextlib.suppress(NoteNotFound):
             return engine.find(f"{folder}/{template}")
-        except NoteNotFound:
-            pass
-    return engine.find(template)
+    try:
+        return engine.find(template)
+    except NoteNotFound as missing:
+        raise NoteNotFound(
+            template, what="template", closest=_find_closest(engine, template) or missing.closest
+        ) from None
+
+
+TEMPLATES_NAMED: Final = 3
+"""How many templates an error proposes, as many as it does notes."""
+
+
+def _find_closest(engine: Engine, template: str) -> tuple[VaultPath, ...]:
+    """The templates whose names have all words of the wanted one: `Book Template` for Book."""
+    folder = engine.settings.template_folder.strip("/")
+    wanted = file_name(template).removesuffix(".md").lower().split()
+    if not folder or not wanted:
+        return ()
+    files = engine.queries.files(vault_folder(folder))
+    named = (file.path for file in files if file.kind == "note")
+    fitting = [path for path in named if all(word in file_name(path).lower() for word in wanted)]
+    return tuple(sorted(fitting, key=len)[:TEMPLATES_NAMED])
 
 
 def merge_properties(own: dict[str, Any], added: dict[str, Any]) -> dict[str, Any]:

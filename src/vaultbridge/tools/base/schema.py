@@ -66,13 +66,18 @@ ANY_VALUE: Final[dict[str, Any]] = {
         {"type": "string"},
         {"type": "number"},
         {"type": "boolean"},
-        {"type": "array", "items": {"type": "string"}},
+        {
+            "type": "array",
+            "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]},
+        },
+        {"type": "object", "properties": {"name": {"type": "string", "description": "Any names"}}},
     ]
 }
 """Any JSON value, for converters that want a type. `anyOf` and not a list of types: Gemini's schema has one
-type for each node, and every converter we tried accepts `anyOf`. Null is accepted too but not listed, because
-Gemini's converter turns it into a node without a type. Lists contain text, because unlimited depth cannot be
-expressed without a reference."""
+type for each node, and every converter we tried accepts `anyOf`. An object may have any members, but Gemini
+refuses one that names none. Null is accepted too but not listed, because Gemini's converter turns it into a
+node without a type. Lists contain plain values, because unlimited depth cannot be expressed without a
+reference."""
 
 
 def load_schema(arguments: type[Struct]) -> dict[str, Any]:
