@@ -42,6 +42,8 @@ FILES = {
     "A.md": "---\nkind: x\ntags: [one]\n---\n# Top\n\nline #two\n\n- [ ] task\n\n## Sub\n\nold ^blk\n",
     "B.md": "[[A#Sub]]\n",
     "T.md": "template\n",
+    "Named.md": "a name\n",
+    "Naming.md": "All about Named.\n",
     "C.canvas": '{"nodes":[{"id":"n","type":"text","text":"t","x":0,"y":0,"width":9,"height":9}],"edges":[]}',
 }
 
@@ -64,11 +66,16 @@ EDITS: dict[str, dict[str, Any]] = {
     "rename_block": {"block": "blk", "to": "other"},
     "insert_template": {"template": "T"},
     "merge": {"to": "B"},
+    "extract_section": {"heading": "Sub", "to": "New"},
+    "link_mentions": {"name": "Named"},
 }
 
 TOOLS: dict[str, list[dict[str, Any]]] = {
     "create_note": [{"name": "New", "content": "x"}, {"name": "A", "content": "x", "overwrite": True}],
-    "edit_note": [{"name": "A", "op": op, **arguments} for op, arguments in EDITS.items()],
+    "edit_note": [
+        *({"name": "A", "op": op, **arguments} for op, arguments in EDITS.items()),
+        {"query": "path:B", "op": "append", "content": "x"},
+    ],
     "move_note": [{"name": "A", "to": "Z"}],
     "delete_note": [{"name": "A"}],
     "write_daily_note": [{"action": "append", "content": "x"}],

@@ -49,10 +49,14 @@ def find_undescribed(schema: Schema) -> list[str]:
 
 
 def find_refused_by_gemini(schema: Schema) -> list[str]:
-    """Google: one type for each node, items for each array, members for each object, enums of strings."""
+    """Google: one type for each node, items for each array, members for each object, enums of strings. Where
+    google-genai finds `additionalProperties`, it reads it as a schema: `false` fails, and with it the list of
+    all tools."""
     problems = find_untyped(schema)
     for place, node in walk_schema(schema):
         problems += [f"{place}: {key}" for key in sorted(UNKNOWN_TO_GEMINI & node.keys())]
+        if isinstance(node.get("additionalProperties"), bool):
+            problems.append(f"{place}: additionalProperties that is no schema")
         if node.get("type") == "array" and not isinstance(node.get("items"), dict):
             problems.append(f"{place}: no items")
         if node.get("type") == "object" and place != "$" and not node.get("properties"):
@@ -66,8 +70,7 @@ def find_refused_by_gemini(schema: Schema) -> list[str]:
 
 def find_refused_by_openai(schema: Schema) -> list[str]:
     """OpenAI, strict: at most 5,000 properties, 10 levels, 1,000 enum values; no root alternatives, no object
-    with members of any name, no references to be followed. An empty object that is not closed may have any
-    members, and strict converters give it up."""
+    with members of any name, no references to be followed."""
     problems = find_untyped(schema)
     places = [place for place, _ in walk_schema(schema)]
     properties = sum(len(node.get("properties", ())) for _, node in walk_schema(schema))
@@ -79,9 +82,6 @@ def find_refused_by_openai(schema: Schema) -> list[str]:
     for place, node in walk_schema(schema):
         if node.get("additionalProperties") not in (None, False):
             problems.append(f"{place}: members of any name")
-        is_empty = node.get("type") == "object" and not node.get("properties")
-        if is_empty and "additionalProperties" not in node:
-            problems.append(f"{place}: an object that is empty and open")
         missing = set(node.get("required", ())) - node.get("properties", {}).keys()
         problems += [f"{place}: requires {name}" for name in sorted(missing)]
     return problems

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET, Meta, UnsetType, field
 
+from support.tools import Small
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.tools.base.arguments import convert, merge_path_alias, quote_value
 from vaultbridge.tools.base.schema import Arguments
@@ -133,3 +134,39 @@ def test_any_json_is_converted_or_refused_by_name(given_: dict[str, Any]) -> Non
         assert "name" not in given_ or error.argument.split("[")[0] in given_
     else:
         assert filled.name == str(given_["name"])
+
+
+@pytest.mark.parametrize(
+    ("unknown", "ours"),
+    [
+        ("old_text", "old"), ("new_text", "new"), ("oldString", "old"), ("newString", "new"),
+        ("replacement", "new"), ("contents", "content"), ("note_name", "name"), ("body", "content"),
+        ("tag_name", "tag"),
+    ],
+)  # fmt: skip
+def test_an_unknown_argument_suggests_ours(small: Small, unknown: str, ours: str) -> None:
+    harness = small({"A.md": "a"})
+    arguments = {"name": "A", "op": "replace_text", unknown: "x"}
+    refused = harness.catch_refusal(InvalidArgument, "edit_note", **arguments)
+    assert refused.argument == unknown
+    assert refused.hint.startswith(f"Did you mean {ours}?")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "argument"),
+    [
+        ("move_note", {"name": "A", "to": "/etc/passwd"}, "to"),
+        ("move_note", {"name": "A", "to": "a:b"}, "to"),
+        ("create_note", {"name": "a:b"}, "name"),
+        ("create_note", {"name": "B", "template": "/etc/passwd"}, "template"),
+        ("list_files", {"folder": "a\nb"}, "folder"),
+        ("links", {"kind": "path", "name": "A", "to": "/etc/passwd"}, "to"),
+        ("add_attachment", {"name": "p.png", "data": "YQ==", "note": "/etc/passwd"}, "note"),
+        ("read_note", {"path": "/etc/passwd"}, "path"),
+    ],
+)
+def test_an_error_about_a_path_names_the_argument_that_has_it(
+    small: Small, tool: str, arguments: dict[str, str], argument: str
+) -> None:
+    harness = small({"A.md": "a"})
+    assert harness.catch_refusal(InvalidArgument, tool, **arguments).argument == argument

@@ -107,3 +107,24 @@ def test_a_hidden_file_is_missing_and_its_name_cannot_be_probed(small: Small) ->
     harness.catch_refusal(NoteNotFound, "attachment", name="f/s.png")
     with pytest.raises(PermissionDenied):
         harness.call("add_attachment", name="f/s.png", data=encode(b"x"))
+
+
+@pytest.mark.parametrize(
+    ("data", "stored"),
+    [
+        ("data:image/png;base64,c3Rhcg==", b"star"),
+        ("data:image/png;name=a.png;base64,c3Rhcg%3D%3D", b"star"),
+        ("DATA:;BASE64,c3Rhcg==", b"star"),
+        ("data:image/svg+xml,%3Csvg/%3E", b"<svg/>"),
+    ],
+)
+def test_a_data_uri_is_taken_as_it_is(small: Small, data: str, stored: bytes) -> None:
+    harness = small({})
+    assert harness.data("add_attachment", name="star.png", data=data)["bytes"] == len(stored)
+    assert harness.files()["star.png"] == stored
+
+
+@pytest.mark.parametrize("data", ["data:image/png;base64,*", "data:,", "data:image/png;base64,", "data:image/png"])
+def test_a_broken_data_uri_is_refused(small: Small, data: str) -> None:
+    refused = small({}).catch_refusal(InvalidArgument, "add_attachment", name="star.png", data=data)
+    assert refused.argument == "data"

@@ -31,6 +31,8 @@ FILES: dict[str, str | bytes] = {
     ".obsidian/templates.json": '{"folder": "T"}',
     "Example.md": NOTE,
     "T.md": TEMPLATE,
+    "Named.md": "a name\n",
+    "Naming.md": "All about Named.\n",
 }
 
 DIFF = "--- a\n+++ b\n@@ -1,2 +1,2 @@\n # Other\n-more words\n+less words\n"
@@ -44,6 +46,8 @@ OPERATIONS: dict[str, dict[str, Any]] = {
     "rename_tag": {"name": "", "tag": "t", "to": "u"},
     "create": {"name": "N"},
     "merge": {"name": "B", "to": "A"},
+    "extract_section": {"name": "A", "heading": "H"},
+    "link_mentions": {"name": "Named"},
     "move": {"name": "B", "to": "D"},
     "delete": {"name": "B"},
 }

@@ -66,6 +66,7 @@ def test_profiles_choose_the_tools() -> None:
         "links",
         "daily_note",
         "write_daily_note",
+        "undo",
         "vault_info",
     }
     reading = {tool.name: tool for tool in catalog.list_tools(profile="read-only", prefix="")}

@@ -144,3 +144,28 @@ def test_a_file_that_takes_the_name_of_a_note_leaves_a_base_on_the_note(small: S
     harness = small({"pic.png.md": "", "Own.base": base})
     harness.data("add_attachment", path="pic.png", data="AA==")
     assert harness.read("Own.base") == base.replace("pic.png", "pic.png.md")
+
+
+@pytest.mark.parametrize("blank", [[], None, ""])
+def test_the_empty_tags_that_a_strict_client_must_send_are_not_written(small: Small, blank: object) -> None:
+    harness = small({})
+    harness.data("create_note", name="A", content="a\n", properties={"tags": blank})
+    assert harness.read("A.md") == "a\n"
+    operations = [{"op": "create", "name": "B", "content": "b\n", "properties": {"tags": blank}}]
+    harness.data("batch", operations=operations)
+    assert harness.read("B.md") == "b\n"
+
+
+def test_any_other_empty_property_is_meant(small: Small) -> None:
+    harness = small({})
+    harness.data("create_note", name="A", properties={"tags": ["x"], "due": None, "text": ""})
+    assert harness.read("A.md") == '---\ntags:\n  - x\ndue:\ntext: ""\n---\n'
+
+
+def test_an_error_names_the_property_and_the_argument(small: Small) -> None:
+    harness = small({".obsidian/types.json": '{"types": {"n": "number"}}'})
+    refused = harness.catch_refusal(InvalidArgument, "create_note", name="A", properties={"n": "many"})
+    assert refused.argument == "properties.n"
+    assert str(refused).startswith("n: 'many' is not a number")
+    refused = harness.catch_refusal(InvalidArgument, "create_note", name="A", properties={"tags": [{}]})
+    assert refused.argument == "properties.tags"

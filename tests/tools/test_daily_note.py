@@ -109,3 +109,66 @@ def test_a_hidden_daily_note_is_neither_read_nor_created(small: Small) -> None:
     harness = small({"2026-03-15.md": "secret"}, scope=Scope(deny=("2026-*",)))
     assert "secret" not in str(harness.catch_refusal(NoteNotFound, "daily_note"))
     harness.catch_refusal(PermissionDenied, "write_daily_note", action="append", content="x")
+
+
+DAYS = {
+    ".obsidian/daily-notes.json": '{"folder": "D"}',
+    **{f"D/2026-03-{day:02}.md": f"---\nd: {day}\n---\nday {day}\n" for day in (8, 9, 11, 14, 15)},
+}
+
+
+def test_a_range_of_days_is_one_answer(small: Small) -> None:
+    harness = small(DAYS)
+    text = harness.text("daily_note", date="2026-03-09", until="-1")
+    assert [f"day {day}\n" in text for day in (8, 9, 11, 14, 15)] == [False, True, True, True, False]
+    assert text.index("day 9") < text.index("day 11") < text.index("day 14")
+    assert text.endswith("(do not exist: D/2026-03-10.md, D/2026-03-12.md, D/2026-03-13.md)")
+    assert harness.rows("daily_note", date="-1", until="today", action="path") == [
+        "D/2026-03-14.md",
+        "D/2026-03-15.md",
+    ]
+    assert harness.text("daily_note", date="2026-01-01", until="2026-01-01") == "(do not exist: D/2026-01-01.md)"
+
+
+def test_a_range_of_weeks_months_and_years_has_each_once(small: Small) -> None:
+    periodic = '{"%s": {"format": "%s", "enabled": true}}'
+    for period, format_, count in (
+        ("weekly", "gggg-[W]ww", 10),
+        ("monthly", "YYYY-MM", 3),
+        ("quarterly", "YYYY-[Q]Q", 1),
+        ("yearly", "YYYY", 1),
+    ):
+        settings = {".obsidian/plugins/periodic-notes/data.json": periodic % (period, format_)}
+        harness = small({**settings, "A.md": "a"}, name=period)
+        text = harness.text("daily_note", period=period, date="2026-01-07", until="2026-03-12", action="path")
+        assert text.count(".md") == count, text
+
+
+def test_a_wrong_range_is_refused(small: Small) -> None:
+    harness = small(DAYS)
+
+    def refuse(**arguments: object) -> str:
+        named: str = harness.catch_refusal(InvalidArgument, "daily_note", **arguments).argument
+        return named
+
+    assert refuse(date="today", until="yesterday") == "until"
+    assert refuse(date="2020-01-01", until="today") == "until"
+    assert refuse(date="today", until="soon") == "until"
+    assert refuse(date="soon", until="today") == "date"
+    assert refuse(date="-3", until="today", start=4) == "start"
+
+
+def test_the_notes_of_a_range_share_the_room(small: Small) -> None:
+    long = {f"D/2026-03-{day:02}.md": f"day {day} " * 2000 for day in range(9, 16)}
+    harness = small({**DAYS, **long})
+    text = harness.text("daily_note", date="-6", until="today", max_chars=4000)
+    assert len(text) < 4500
+    assert text.count("[D/") == 7
+    assert text.count("[cut; continue with start=") == 7
+
+
+def test_hidden_notes_of_a_range_are_not_there(small: Small) -> None:
+    harness = small(DAYS, scope=Scope(deny=("D/2026-03-14.md",)))
+    text = harness.text("daily_note", date="-1", until="today")
+    assert "day 14" not in text
+    assert text.endswith("(do not exist: D/2026-03-14.md)")

@@ -55,14 +55,15 @@ def test_a_note_that_is_too_large_to_be_parsed_is_not_merged(small: Small) -> No
 
 
 def test_every_op_has_a_test() -> None:
-    # What merging does to two notes is in test_fewer_calls.py and tests/engine/test_merge.py.
-    assert {edit[0] for edit in EDITS} | {"merge"} == set(EDIT_OPS)
+    # What concerns two notes is tested in test_fewer_calls.py, test_extract.py, test_link_mentions.py and
+    # tests/engine/test_merge.py.
+    assert {edit[0] for edit in EDITS} | {"merge", "extract_section", "link_mentions"} == set(EDIT_OPS)
 
 
 def test_links_follow_a_renamed_heading_and_the_files_are_named(small: Small) -> None:
     harness = small({"A.md": NOTE, "B.md": "[[A#Two]] and [[A#^b1]]"})
     data = harness.data("edit_note", name="A", op="rename_heading", heading="Two", to="Zwei")
-    assert data["files"] == [{"path": "B.md", "change": "changed", "links": 1}]
+    assert data["files"] == [{"path": "B.md", "links": 1}]
     assert harness.read("B.md") == "[[A#Zwei]] and [[A#^b1]]"
     harness.data("edit_note", name="A", op="rename_block", block="b1", to="b9")
     assert harness.read("B.md") == "[[A#Zwei]] and [[A#^b9]]"

@@ -121,5 +121,5 @@ def test_merging_names_the_note_that_stays(small: Small) -> None:
     vault = small({"A.md": "a\n", "B.md": "b\n", "L.md": "[[A]]"})
     data = vault.data("edit_note", op="merge", name="A", to="B")
     assert data["path"] == "B.md"
-    assert {file["path"]: file["change"] for file in data["files"]} == {"A.md": "deleted", "L.md": "changed"}
+    assert data["files"] == [{"path": "A.md", "change": "deleted"}, {"path": "L.md", "links": 1}]
     assert vault.read("B.md") == "b\n\na\n"

@@ -33,7 +33,7 @@ def test_a_renamed_note_keeps_its_folder_and_its_links(small: Small) -> None:
     data = harness.data("move_note", name="A", to="Z", expected=content_hash(b"self [[A]]"))
     assert data["path"] == "f/Z.md"
     assert data["was"] == "f/A.md"
-    assert data["files"] == [{"path": "B.md", "change": "changed", "links": 2}]
+    assert data["files"] == [{"path": "B.md", "links": 2}]
     assert harness.read("B.md") == "[[Z|shown]] ![[Z#H]]"
     assert harness.read("f/Z.md") == "self [[Z]]"
 

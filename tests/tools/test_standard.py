@@ -14,9 +14,6 @@ from vaultbridge.tools.base.schema import STORED_SCHEMAS, derive_schema, load_sc
 from vaultbridge.tools.generate import END, OPERATIONS_END, fill_page, render_schemas
 from vaultbridge.tools.standard import STANDARD_TOOLS, standard_catalog
 
-LISTING_BYTES = 16_000
-"""The most that a client's whole answer to `tools/list` may take, for one vault."""
-
 ANSWERS_IN_ONE_LINE = {"open"}
 """The tools that read but need no limit."""
 
@@ -24,11 +21,6 @@ SAYS_WHERE_MORE_IS = {"context"}
 """The tools whose answer is a choice, not a list: search lists the rest."""
 
 PAGE = Path(__file__).parents[2] / "docs" / "tools.md"
-
-
-def test_the_listing_of_all_tools_stays_within_its_bytes() -> None:
-    listing = msgspec.json.encode({"tools": [tool.wire() for tool in standard_catalog().list_tools()]})
-    assert len(listing) <= LISTING_BYTES
 
 
 def test_create_note_has_the_contracts_schema_and_two_more_arguments() -> None:

@@ -89,8 +89,8 @@ def test_wrong_calls_are_named(small: Small) -> None:
         return named
 
     assert catch_argument(status="almost") == "status"
-    assert catch_argument(due_before="tomorrow") == "due_before"
-    assert catch_argument(due_after="2026-1-1") == "due_after"
+    assert catch_argument(due_before="soon") == "due_before"
+    assert catch_argument(due_after="2020-13-01") == "due_after"
     assert catch_argument(action="set") == "action"
     assert harness.catch_refusal(InvalidArgument, "edit_note", op="set_task", name="A").argument == "line"
     wrong = {"op": "set_task", "name": "A", "line": 1, "status": "xx"}
@@ -106,3 +106,20 @@ def test_hidden_tasks_are_not_counted(small: Small) -> None:
     harness = small(FILES, scope=Scope(deny=("f/",)))
     assert harness.rows("tasks") == [SOON, "(tasks: 1)"]
     harness.catch_refusal(NoteNotFound, "tasks", name="f/")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        ("today", "", ["late"]),
+        ("tomorrow", "yesterday", ["now"]),
+        ("tomorrow", "", ["late", "now"]),
+        ("8", "today", ["soon"]),
+        ("", "-2", ["now", "soon"]),
+    ],
+)
+def test_days_are_named_as_everywhere(small: Small, before: str, after: str, found: list[str]) -> None:
+    due = {"late": "2026-03-01", "now": "2026-03-15", "soon": "2026-03-20"}
+    harness = small({"A.md": "".join(f"- [ ] {name} 📅 {day}\n" for name, day in due.items())})
+    text = harness.text("tasks", due_before=before, due_after=after)
+    assert [name for name in due if f"] {name} " in text] == found

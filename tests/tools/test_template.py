@@ -87,3 +87,17 @@ def test_a_hidden_template_does_not_exist(small: Small) -> None:
     assert harness.rows("template")[:-1] == ["T/Bad.md"]
     harness.catch_refusal(NoteNotFound, "template", template="Plan")
     harness.catch_refusal(NoteNotFound, "template", template="Plan", title="x")
+
+
+def test_a_part_of_a_templates_name_proposes_the_template(small: Small) -> None:
+    harness = small({**FILES, "T/Book Template.md": "b", "T/Big Book Template.md": "c", "Booking.md": "x"})
+    for call in (
+        ("create_note", {"name": "New", "template": "Book"}),
+        ("edit_note", {"name": "N", "op": "insert_template", "template": "book"}),
+        ("template", {"template": "Book"}),
+    ):
+        refused = harness.catch_refusal(NoteNotFound, call[0], **call[1])
+        assert "No template named" in str(refused)
+        assert "Did you mean: T/Book Template.md, T/Big Book Template.md?" in str(refused)
+    hidden = small(FILES | {"T/Book Template.md": "b"}, scope=Scope(deny=("T/Book Template.md",)), name="v2")
+    assert "Template.md" not in str(hidden.catch_refusal(NoteNotFound, "template", template="Book"))

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from copy import copy
 from datetime import datetime
 from functools import partial
@@ -64,6 +64,7 @@ from vaultbridge.vault.write.transaction import Applied, Overtaken, Recovered, T
 from vaultbridge.vault.write.trash import Trash
 
 if TYPE_CHECKING:
+    from vaultbridge.engine.related.find import RelatedSearch
     from vaultbridge.embeddings.embeddings import Embeddings
     from vaultbridge.embeddings.settings import EmbeddingSettings
     from vaultbridge.engine.gates import ChangeGate
@@ -476,10 +477,16 @@ class Engine:
             expand=self.expand,
             notes_with_tag=self.queries.notes_with_tag,
             find_tasks=lambda text: self.queries.tasks(text=text, limit=TASKS_FOUND).tasks,
+            open_related=self._open_related,
             sources=self._sources,
             settings=settings,
             scope=self.scope,
         )
+
+    def _open_related(self) -> AbstractContextManager[RelatedSearch]:
+        from vaultbridge.engine.related.find import RelatedSearch
+
+        return RelatedSearch.open(self)
 
     def expand(self, template: str, title: str, *, when: datetime | None = None) -> str:
         """Expands a template for a new note with this title. `template` is a name or path; a bare name is
@@ -489,10 +496,13 @@ class Engine:
         if settings.template_folder:
             folder = vault_folder(settings.template_folder)
             found = self._files.find_on_disk(f"{folder}/{template}")
-        path = found or self.find(template)
-        self.scope.check_read(path)
+        if found is None:
+            from vaultbridge.engine.drafting.templates import find_template
+
+            found = find_template(self, template)
+        self.scope.check_read(found)
         return expand_template(
-            decode(self._read(path)).text,
+            decode(self._read(found)).text,
             title=title,
             now=when or self.now(),
             date_format=settings.template_date_format,

@@ -222,9 +222,9 @@ class SetProperty(NoteEdit, frozen=True, kw_only=True, tag="set_property"):
 
     def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
         from vaultbridge.markdown.edits.properties import set_property
-        from vaultbridge.markdown.edits.property_types import coerce_value, property_type
+        from vaultbridge.markdown.edits.property_types import coerce_property
 
-        return set_property(text, note, self.name, coerce_value(self.value, property_type(self.name, types)))
+        return set_property(text, note, self.name, coerce_property(self.name, self.value, types))
 
 
 class RemoveProperty(NoteEdit, frozen=True, kw_only=True, tag="remove_property"):
@@ -372,6 +372,39 @@ class RenameBlock(_RenameTarget, frozen=True, kw_only=True, tag="rename_block"):
         from vaultbridge.links.heading_rename import plan_block_rename
 
         rename_target(draft, self, self.block, self.to, context, plan=plan_block_rename)
+
+
+class ExtractSection(NamedOperation, frozen=True, kw_only=True, tag="extract_section"):
+    """Move the text under `heading` into a new note, `to` or by default the heading's text. The heading
+    stays, with a link to the note; links to what was moved follow."""
+
+    BRIEF = "heading, to: its new note"
+    PATHS = ("note", "to")
+
+    heading: SectionName
+    to: NewName = ""
+
+    def apply(self, draft: Draft, context: OperationContext) -> None:
+        from vaultbridge.engine.drafting.extract import extract_section
+
+        extract_section(draft, self, context)
+
+    def changes_other_files(self, context: OperationContext) -> bool:
+        return True
+
+
+class LinkMentions(NamedOperation, frozen=True, kw_only=True, tag="link_mentions"):
+    """Turn every place in other notes that mentions the note, by its name or an alias, into a link to it."""
+
+    BRIEF = "link what mentions the note"
+
+    def apply(self, draft: Draft, context: OperationContext) -> None:
+        from vaultbridge.engine.related.link_mentions import link_mentions
+
+        link_mentions(draft, self, context)
+
+    def changes_other_files(self, context: OperationContext) -> bool:
+        return True
 
 
 class InsertTemplate(NoteEdit, frozen=True, kw_only=True, tag="insert_template"):

@@ -346,6 +346,7 @@ class Queries:
         kind: str = "",
         order: Order = "path",
         after: str = "",
+        modified_since_ns: int = 0,
         limit: int = ALL,
         offset: int = 0,
     ) -> ListPage[IndexedFile]:
@@ -360,6 +361,7 @@ class Queries:
             kind=kind,
             order=order,
             after=after,
+            modified_since_ns=modified_since_ns,
             limit=limit,
             offset=offset,
             visible=self._existence_filter_or_none(),

@@ -111,11 +111,13 @@ def list_files(
     kind: str = "",
     order: Order = "path",
     after: str = "",
+    modified_since_ns: int = 0,
     limit: int = NO_LIMIT,
     offset: int = 0,
     visible: Visible | None = None,
 ) -> ListPage[IndexedFile]:
-    """Lists files, optionally in a folder and its subfolders, of one kind, or with a path after `after`."""
+    """Lists files, optionally in a folder and its subfolders, of one kind, with a path after `after`, or
+    changed at a time or later."""
     conditions, values = [], list[Any]()
     if folder:
         conditions.append("path > ? AND path < ?")
@@ -127,6 +129,9 @@ def list_files(
     if after:
         conditions.append("path > ?")
         values.append(after)
+    if modified_since_ns:
+        conditions.append("mtime_ns >= ?")
+        values.append(modified_since_ns)
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     statement = f"SELECT id, {FILE_COLUMNS} FROM files"
     with index.reading() as db:
@@ -142,6 +147,11 @@ def list_files(
         else:
             hidden = set[int]() if files is None else files.hidden
             ordered = db.execute(f"{statement}{where} ORDER BY {_ORDERS[order]}", values)
+            if modified_since_ns and files is not None:
+                # What changed lately is little, and the counts of hidden files know no times.
+                seen = [row for row in ordered if row[0] not in hidden]
+                shown = tuple(map(file_from_row, select_page(seen, (), limit=limit, offset=offset)))
+                return ListPage(shown, len(seen))
             rows = select_page(ordered, hidden, limit=limit, offset=offset)
             (total,) = db.execute(f"SELECT count(*) FROM files{where}", values).fetchone()
             total -= 0 if files is None else _count_hidden_files(db, files, folder, kind, after)

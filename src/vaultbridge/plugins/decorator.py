@@ -31,7 +31,7 @@ from vaultbridge.errors import EngineFailure, InvalidArgument, VaultbridgeError
 from vaultbridge.limits import MIB
 from vaultbridge.tools.base.answer import Answer, TextPart, answer_text
 from vaultbridge.tools.base.arguments import convert
-from vaultbridge.tools.base.schema import add_types, close_if_empty
+from vaultbridge.tools.base.schema import add_types
 from vaultbridge.tools.base.tool import Effect, ForeignTool, ToolContext
 
 _REFERENCE: Final = "#/$defs/"
@@ -53,7 +53,6 @@ def build_schema(arguments: type[msgspec.Struct], defaults: Mapping[str, Any]) -
     schema["properties"] = {name: properties[name] for name in [*required, *properties]}
     if required:
         schema["required"] = required
-    schema = close_if_empty(schema)
     return add_types({**schema, "$defs": writer.recursive} if writer.recursive else schema)
 
 

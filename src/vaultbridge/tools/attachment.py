@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+from urllib.parse import unquote, unquote_to_bytes
 
 from msgspec import Meta
 
@@ -48,7 +51,7 @@ class AttachmentArguments(Arguments, frozen=True, kw_only=True):
 
 class AddAttachmentArguments(Arguments, frozen=True, kw_only=True):
     name: Annotated[str, Meta(description="File name or path")]
-    data: Annotated[str, Meta(description="Base64")]
+    data: Annotated[str, Meta(description="Base64, or a data: URI")]
     note: Annotated[str, Meta(description="Note it belongs to; decides the folder")] = ""
 
 
@@ -93,13 +96,30 @@ def run_add(context: VaultContext, arguments: AddAttachmentArguments) -> Answer:
     from vaultbridge.engine.files import choose_attachment_path, render_embed
     from vaultbridge.engine.operations import AddFile
 
-    data = _decode_base64(arguments.data)
+    data = _decode_data(arguments.data)
     note = context.engine.find(arguments.note) if arguments.note else None
     path = choose_attachment_path(context.engine, arguments.name, note)
     outcome = context.engine.apply([AddFile(path=path, data=data)], actor=context.tool_context.actor)
     link = render_embed(context.engine, path, note)
     described = describe_outcome(outcome, path)
     return answer_data({"path": path, "link": link, "bytes": len(data), **described})
+
+
+_DATA_URI: Final = re.compile(r"\s*data:[^,]{0,200},", re.IGNORECASE)
+"""The beginning of a data URI (RFC 2397), in which browsers and models hand on pictures."""
+
+
+def _decode_data(text: str) -> bytes:
+    head = _DATA_URI.match(text)
+    if head is None:
+        return _decode_base64(text)
+    content = text[head.end() :]
+    if head.group().lower().endswith(";base64,"):
+        return _decode_base64(unquote(content))
+    data = unquote_to_bytes(content)
+    if not data or len(data) > FILE_BYTES:
+        raise InvalidArgument(f"data has {len(data)} bytes.", argument="data", hint=f"Give 1 to {FILE_BYTES}.")
+    return data
 
 
 def _decode_base64(text: str) -> bytes:

@@ -21,7 +21,7 @@ from vaultbridge.tools.base.answer import (
     cut_text,
     wait_for_index,
 )
-from vaultbridge.tools.base.arguments import is_link, parse_reference, require_whole_note
+from vaultbridge.tools.base.arguments import drop_placeholders, is_link, parse_reference, require_whole_note
 from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, Offset, PropertyValues, Start
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
@@ -55,7 +55,7 @@ def run(context: VaultContext, arguments: CreateNoteArguments) -> Answer:
                 content=arguments.content,
                 overwrite=arguments.overwrite,
                 template=arguments.template,
-                properties=arguments.properties,
+                properties=drop_placeholders(arguments.properties),
                 force=arguments.force,
             )
         ],

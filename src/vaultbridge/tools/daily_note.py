@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from vaultbridge.engine.operation_base import CreateHeading, SectionName
 from vaultbridge.errors import InvalidArgument, NoteNotFound
-from vaultbridge.tools.base.answer import Answer, answer_data, answer_text, describe_outcome
+from vaultbridge.tools.base.answer import Answer, answer_data, answer_text, clip_text, describe_outcome
 from vaultbridge.tools.base.schema import Arguments, MaxChars, Start
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
@@ -29,6 +29,7 @@ class DailyNoteArguments(Arguments, frozen=True, kw_only=True):
     action: Annotated[Literal["read", "path"], Meta(description="Action")] = "read"
     period: PeriodName = "daily"
     date: Day = "today"
+    until: Annotated[str, Meta(description="Last day, for all from date on")] = ""
     heading: SectionName = ""
     start: Start = 0
     max_chars: MaxChars = 24_000
@@ -44,12 +45,39 @@ class WriteDailyNoteArguments(Arguments, frozen=True, kw_only=True):
 
 
 def run(context: VaultContext, arguments: DailyNoteArguments) -> Answer:
-    from vaultbridge.engine.drafting.templates import find_periodic_note
+    from vaultbridge.engine.drafting.templates import find_periodic_note, find_periodic_notes
 
+    if arguments.until:
+        notes = find_periodic_notes(context.engine, arguments.period, arguments.date, arguments.until)
+        return _answer_range(context, notes, arguments)
     note = find_periodic_note(context.engine, arguments.period, arguments.date)
     if arguments.action == "path":
         return answer_text(f"{note.path}{'' if note.exists else '  (does not exist yet)'}")
     return _read(context, note, arguments)
+
+
+def _answer_range(
+    context: VaultContext, notes: list[PeriodicNote], arguments: DailyNoteArguments
+) -> Answer:
+    """The notes of a range, one after the other, and at the end which there are not."""
+    from vaultbridge.engine.reading import Part
+    from vaultbridge.tools.read_note import read_several
+
+    if arguments.start:
+        raise InvalidArgument(
+            "start continues within one note, but until asks for several.",
+            argument="start",
+            hint="Give the date of the note that was cut.",
+        )
+    there = [note.path for note in notes if note.exists]
+    missing = [note.path for note in notes if not note.exists]
+    left = f"(do not exist: {', '.join(missing)})" if missing else ""
+    if arguments.action == "path":
+        return answer_text(clip_text("\n".join([*there, *([left] if left else [])]), arguments.max_chars))
+    left = clip_text(left, arguments.max_chars // 4)
+    part = Part(heading=arguments.heading, max_chars=max(1, arguments.max_chars - len(left)))
+    read = read_several(context, there, part) if there else ""
+    return answer_text("\n\n".join(filter(None, (read, left))))
 
 
 def _read(context: VaultContext, note: PeriodicNote, arguments: DailyNoteArguments) -> Answer:
@@ -93,7 +121,7 @@ def run_write(context: VaultContext, arguments: WriteDailyNoteArguments) -> Answ
 
 DAILY_NOTE = Tool(
     name="daily_note",
-    description="Read or locate the daily (weekly, …) note",
+    description="Read or locate the daily (weekly, …) note, or all of a range of days",
     arguments=DailyNoteArguments,
     run=run,
     group="notes",

@@ -22,10 +22,11 @@ from vaultbridge.engine.vocabulary import (
     list_arguments,
     list_offered,
 )
-from vaultbridge.errors import InvalidArgument
+from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.tools.base.answer import Answer, answer_outcome, describe_trash
 from vaultbridge.tools.base.arguments import (
     convert,
+    drop_placeholders,
     is_blank,
     is_given,
     is_link,
@@ -63,6 +64,7 @@ EditNoteArguments = msgspec.defstruct(
     [
         *_EDIT_FIELDS,
         ("name", NoteName, ""),
+        ("query", Annotated[str, Meta(description="Or every note that a search finds")], ""),
         ("op", Annotated[Literal[EDIT_OPS], Meta(description="Action")]),
         ("expected", ExpectedHash, ""),
         ("dry_run", DryRun, False),
@@ -87,9 +89,7 @@ BatchItem = msgspec.defstruct(
     bases=(Arguments,),
     module=__name__,
     namespace={
-        "UNLISTED": frozenset(
-            {"all", "block", "diff", "force", "overwrite", "properties", "template", "text"}
-        )
+        "UNLISTED": frozenset({"block", "diff", "force", "overwrite", "properties", "template", "text"})
     },
     frozen=True,
     kw_only=True,
@@ -106,10 +106,11 @@ class _Edit(Protocol):
 
 
 class _EditNote(_Edit, Protocol):
+    query: str
     dry_run: bool
 
 
-_COMMON: Final = frozenset({"op", "name", "expected", "dry_run"})
+_COMMON: Final = frozenset({"op", "name", "query", "expected", "dry_run"})
 
 
 def _parse_item(value: Any, number: int) -> Operation:
@@ -129,12 +130,14 @@ def _parse_item(value: Any, number: int) -> Operation:
     return make_operation(item, where=where)
 
 
-def make_operation(edit: Any, *, where: str = "") -> Operation:
-    """The engine's operation. Raises InvalidArgument if a field that the op needs is missing, or one is given
-    that it does not take."""
+def make_operation(edit: Any, *, where: str = "", note: str = "") -> Operation:
+    """The engine's operation; `note` is one that was found, in place of the name. Raises InvalidArgument if a
+    field that the op needs is missing, or one is given that it does not take."""
     call: _Edit = edit
     at = f"{where}." if where else ""
     kind = OPERATIONS[call.op]
+    if note:
+        return convert_operation({"op": call.op, "note": note, **_own_fields(edit, kind, at, {})})
     if not call.name.strip() and not concerns_whole_vault(kind):
         raise InvalidArgument(f"{at}name is missing.", argument=f"{at}name", hint="Which note?")
     named = kind.parse_name(call.name)
@@ -164,6 +167,8 @@ def _own_fields(edit: Struct, kind: type[Operation], at: str, known: dict[str, A
                 argument=f"{at}{word}",
                 hint=f"{op} takes: {', '.join(taken) or 'only the name'}.",
             )
+        if word == "properties":
+            value = drop_placeholders(value)
         found[argument.name] = value.removeprefix("^") if word == "block" else value
     for word, argument in taken.items():
         if argument.needed and argument.name not in found and argument.name not in known:
@@ -188,11 +193,59 @@ def _parse_place(link: str, edit: Struct, kind: type[Operation], argument: str) 
 
 
 def run(context: VaultContext, edit: _EditNote) -> Answer:
+    if edit.query.strip():
+        return _edit_found(context, edit)
     operation = make_operation(edit)
     name = operation.result
     path = context.engine.find(name) if name.strip() else ""
     outcome = context.engine.apply([operation], dry_run=edit.dry_run, actor=context.tool_context.actor)
     return answer_outcome(outcome, path, **({"path": path} if path else {}))
+
+
+def _edit_found(context: VaultContext, edit: _EditNote) -> Answer:
+    """The same edit of every note of a search, as one change. `replace_text` passes over the notes that do
+    not have the text: a search for words finds more than one for a text."""
+    from vaultbridge.engine.operation_base import NoteEdit
+    from vaultbridge.tools.base.found import find_all
+
+    kind = OPERATIONS[edit.op]
+    if not issubclass(kind, NoteEdit):
+        raise InvalidArgument(
+            f"query does not belong to the op {edit.op}.",
+            argument="query",
+            hint="It goes with ops that change the text or the properties of one note.",
+        )
+    if edit.name.strip():
+        raise InvalidArgument("Give either name or query.", argument="query", hint="What should be edited?")
+    if edit.expected:
+        raise InvalidArgument(
+            "expected is the hash of one note, but query finds several.", argument="expected", hint="Leave it out."
+        )
+    paths = find_all(context, edit.query)
+    operations = [make_operation(edit, note=path) for path in paths]
+    if edit.op == "replace_text":
+        operations = [operation for operation in operations if _occurs(context, operation)]
+        if not operations:
+            raise InvalidArgument(
+                "The text to replace occurs in none of the notes that the query finds.",
+                argument="old",
+                hint="It must match exactly; search shows lines as they are.",
+            )
+    label = f"{edit.op.replace('_', ' ')} in {len(operations)} notes"
+    actor = context.tool_context.actor
+    try:
+        outcome = context.engine.apply(operations, dry_run=edit.dry_run, label=label, actor=actor)
+    except VaultbridgeError as error:
+        if len(operations) == 1:  # With more, the engine says which one.
+            error.message = f"{getattr(operations[0], 'note', '')}: {error.message}"
+        raise
+    return answer_outcome(outcome, matched=len(paths))
+
+
+def _occurs(context: VaultContext, operation: Any) -> bool:
+    from vaultbridge.markdown.edits.text import has_text
+
+    return has_text(context.engine.view(operation.note).text, operation.old)
 
 
 def _describe_ops() -> str:

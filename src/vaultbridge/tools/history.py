@@ -152,4 +152,5 @@ UNDO = Tool(
     run=run_undo,
     group="journal",
     effect="changes",
+    core=True,
 )

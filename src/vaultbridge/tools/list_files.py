@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from vaultbridge.errors import NoteNotFound
 from vaultbridge.limits import LARGEST_INTEGER
@@ -17,7 +17,7 @@ from vaultbridge.tools.base.answer import (
     slice_rows,
     wait_for_index,
 )
-from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, Offset
+from vaultbridge.tools.base.schema import LIMIT, Arguments, MaxChars, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
@@ -29,21 +29,47 @@ KindFilter = Literal[
     "any", "note", "canvas", "base", "image", "pdf", "audio", "video", "other", "folder", "untagged", "unused"
 ]
 
+Order = Literal["path", "modified", "size"]
+
 LEVELS: Final = 100
 """The greatest `depth` that SQLite is asked for, as a pattern with so many stars. No vault is that deep."""
 
 
+LATEST: Final = 20
+ALL_BY_PATH: Final = 100
+"""How many rows an answer has by default: of the newest or largest files the first few are wanted, of a folder
+what is in it."""
+
+
 class ListFilesArguments(Arguments, frozen=True, kw_only=True):
-    UNLISTED = frozenset({"limit", "max_chars"})
+    UNLISTED = frozenset({"max_chars"})
 
     folder: Annotated[str, Meta(description="Default: all")] = ""
     pattern: Annotated[str, Meta(description="Glob: *.png, Projects/**/Plan*")] = ""
     kind: Annotated[KindFilter, Meta(description="Only these")] = "any"
     depth: Annotated[int, Meta(ge=0, le=LARGEST_INTEGER, description="Folder levels to open; 0: all")] = 0
-    sort: Annotated[Literal["path", "modified", "size"], Meta(description="Order")] = "path"
-    limit: Limit = 200
+    sort: Annotated[Order, Meta(description="Order")] = "path"
+    modified_since: Annotated[str, Meta(description="YYYY-MM-DD, today, or offset: -7; newest first")] = ""
+    limit: Annotated[
+        int, Meta(ge=0, le=LIMIT, description=f"Rows; 0: {LATEST} by time or size, else {ALL_BY_PATH}")
+    ] = 0
     offset: Offset = 0
     max_chars: MaxChars = PAGE_CHARS
+
+
+class _Wanted(Struct, frozen=True):
+    """What is listed, with the defaults that depend on other arguments filled in. `since_ns` is 0 for any
+    time."""
+
+    folder: VaultPath
+    pattern: str
+    kind: KindFilter
+    depth: int
+    sort: Order
+    since_ns: int
+    limit: int
+    offset: int
+    max_chars: int
 
 
 def run(context: VaultContext, arguments: ListFilesArguments) -> Answer:
@@ -51,41 +77,62 @@ def run(context: VaultContext, arguments: ListFilesArguments) -> Answer:
 
     notes = wait_for_index(context)
     folder = vault_folder(context.engine.make_vault_relative(arguments.folder))
-    rows, total, what = _find_page(context.engine.queries, folder, arguments)
+    wanted = _fill_in(context, folder, arguments)
+    rows, total, what = _find_page(context.engine.queries, wanted)
     if folder and not total:
         _check_folder(context, folder, arguments.folder)
-    return answer_page(rows, total, arguments, what, notes=notes)
+    return answer_page(rows, total, wanted, what, notes=notes)
 
 
-def _find_page(
-    queries: Queries, folder: VaultPath, arguments: ListFilesArguments
-) -> tuple[Sequence[str], int, str]:
+def _fill_in(context: VaultContext, folder: VaultPath, arguments: ListFilesArguments) -> _Wanted:
+    since_ns = 0
+    if arguments.modified_since:
+        from vaultbridge.engine.days import parse_day
+
+        now = context.engine.now()
+        day = parse_day(arguments.modified_since, now.date(), argument="modified_since")
+        since_ns = int(datetime(day.year, day.month, day.day, tzinfo=now.tzinfo).timestamp()) * 10**9
+    sort: Order = "modified" if since_ns and arguments.sort == "path" else arguments.sort
+    return _Wanted(
+        folder=folder,
+        pattern=arguments.pattern,
+        kind=arguments.kind,
+        depth=arguments.depth,
+        sort=sort,
+        since_ns=since_ns,
+        limit=arguments.limit or (ALL_BY_PATH if sort == "path" else LATEST),
+        offset=arguments.offset,
+        max_chars=arguments.max_chars,
+    )
+
+
+def _find_page(queries: Queries, wanted: _Wanted) -> tuple[Sequence[str], int, str]:
     """The rows of one page, the number of all rows, and what they are."""
-    what = "folders" if arguments.kind == "folder" else "entries" if arguments.depth else "files"
-    if not arguments.pattern:
-        if arguments.kind == "folder":
-            return _slice(_list_folders(queries.folders(), folder, arguments.depth), arguments, what)
-        if arguments.kind == "any" and 0 < arguments.depth <= LEVELS and arguments.sort == "path":
-            return _slice(_list_levels(queries, folder, arguments.depth), arguments, what)
-        if arguments.kind in ("any", "note", "canvas", "base") and not (
-            arguments.depth and arguments.sort == "path"
-        ):
+    folder = wanted.folder
+    what = "folders" if wanted.kind == "folder" else "entries" if wanted.depth else "files"
+    if not wanted.pattern:
+        if wanted.kind == "folder" and not wanted.since_ns:
+            return _slice(_list_folders(queries.folders(), folder, wanted.depth), wanted, what)
+        if wanted.kind == "any" and 0 < wanted.depth <= LEVELS and wanted.sort == "path":
+            return _slice(_list_levels(queries, folder, wanted.depth), wanted, what)
+        if wanted.kind in ("any", "note", "canvas", "base") and not (wanted.depth and wanted.sort == "path"):
             found = queries.files_page(
                 folder,
-                kind="" if arguments.kind == "any" else arguments.kind,
-                order=arguments.sort,
-                limit=arguments.limit,
-                offset=arguments.offset,
+                kind="" if wanted.kind == "any" else wanted.kind,
+                order=wanted.sort,
+                modified_since_ns=wanted.since_ns,
+                limit=wanted.limit,
+                offset=wanted.offset,
             )
-            return [_render_row(file, arguments.sort) for file in found.rows], found.total, what
-    files = _choose_files(queries, folder, arguments)
-    if arguments.kind == "folder":
-        return _slice(_list_folders(_count_by_folder(files), folder, arguments.depth), arguments, what)
-    return _slice(_render_rows(files, folder, arguments), arguments, what)
+            return [_render_row(file, wanted.sort) for file in found.rows], found.total, what
+    files = _choose_files(queries, wanted)
+    if wanted.kind == "folder":
+        return _slice(_list_folders(_count_by_folder(files), folder, wanted.depth), wanted, what)
+    return _slice(_render_rows(files, wanted), wanted, what)
 
 
-def _slice(rows: list[str], arguments: ListFilesArguments, what: str) -> tuple[Sequence[str], int, str]:
-    return slice_rows(rows, offset=arguments.offset, limit=arguments.limit), len(rows), what
+def _slice(rows: list[str], wanted: _Wanted, what: str) -> tuple[Sequence[str], int, str]:
+    return slice_rows(rows, offset=wanted.offset, limit=wanted.limit), len(rows), what
 
 
 def _check_folder(context: VaultContext, folder: VaultPath, written: str) -> None:
@@ -96,23 +143,26 @@ def _check_folder(context: VaultContext, folder: VaultPath, written: str) -> Non
         raise NoteNotFound(written, what="folder", closest=_find_closest(folder, known))
 
 
-def _choose_files(queries: Queries, folder: VaultPath, arguments: ListFilesArguments) -> list[IndexedFile]:
-    """The files of a kind that match a pattern, by path."""
-    if arguments.pattern:
+def _choose_files(queries: Queries, wanted: _Wanted) -> list[IndexedFile]:
+    """The files of a kind that match a pattern and are new enough, by path."""
+    if wanted.pattern:
         from vaultbridge.vault.scope import compile_file_pattern
 
-        files = queries.find_files(arguments.pattern, compile_file_pattern(arguments.pattern), folder)
+        found = queries.find_files(wanted.pattern, compile_file_pattern(wanted.pattern), wanted.folder)
+        files = [file for file in found if file.modified_ns >= wanted.since_ns]
     else:
-        kinds = {"any": ("",), "note": ("note",), "canvas": ("canvas",), "base": ("base",)}
+        kinds = {"any": ("",), "folder": ("",), "note": ("note",), "canvas": ("canvas",), "base": ("base",)}
         kinds["untagged"] = ("note",)
-        stored = kinds.get(arguments.kind, ("attachment", "other"))
-        files = [file for kind in stored for file in queries.files_page(folder, kind=kind).rows]
-        files.sort(key=lambda file: file.path)
-    if arguments.kind in ("any", "folder"):
+        stored = kinds.get(wanted.kind, ("attachment", "other"))
+        pages = [
+            queries.files_page(wanted.folder, kind=kind, modified_since_ns=wanted.since_ns) for kind in stored
+        ]
+        files = sorted((file for page in pages for file in page.rows), key=lambda file: file.path)
+    if wanted.kind in ("any", "folder"):
         return files
-    if arguments.kind in ("untagged", "unused"):
-        return _choose_by_use(queries, files, arguments.kind)
-    return [file for file in files if arguments.kind == name_kind(file)]
+    if wanted.kind in ("untagged", "unused"):
+        return _choose_by_use(queries, files, wanted.kind)
+    return [file for file in files if wanted.kind == name_kind(file)]
 
 
 def _choose_by_use(queries: Queries, files: list[IndexedFile], kind: str) -> list[IndexedFile]:
@@ -141,18 +191,18 @@ def _render_row(file: IndexedFile, sort: str) -> str:
     return f"{file.path}  {file.size} bytes" if sort == "size" else file.path
 
 
-def _render_rows(files: list[IndexedFile], folder: VaultPath, arguments: ListFilesArguments) -> list[str]:
-    if arguments.sort == "modified":
+def _render_rows(files: list[IndexedFile], wanted: _Wanted) -> list[str]:
+    if wanted.sort == "modified":
         files = sorted(files, key=lambda file: (-file.modified_ns, file.path))
-    elif arguments.sort == "size":
+    elif wanted.sort == "size":
         files = sorted(files, key=lambda file: (-file.size, file.path))
-    elif arguments.depth:
+    elif wanted.depth:
         counts: dict[str, int] = {}
         for file in files:
-            shown = _truncate_path(file.path, folder, arguments.depth)
+            shown = _truncate_path(file.path, wanted.folder, wanted.depth)
             counts[shown] = counts.get(shown, 0) + 1
         return [f"{row}  files {count}" if row.endswith("/") else row for row, count in counts.items()]
-    return [_render_row(file, arguments.sort) for file in files]
+    return [_render_row(file, wanted.sort) for file in files]
 
 
 def _list_levels(queries: Queries, folder: VaultPath, depth: int) -> list[str]:
@@ -214,7 +264,7 @@ def _format_time(modified_ns: int) -> str:
 
 LIST_FILES = Tool(
     name="list_files",
-    description="List files or folders; sort modified gives the most recent first",
+    description="List files or folders: recent changes (modified_since), notes without tags, unused attachments",
     arguments=ListFilesArguments,
     run=run,
     group="find",

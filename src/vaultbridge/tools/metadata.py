@@ -181,15 +181,16 @@ class TasksArguments(Arguments, frozen=True, kw_only=True):
     status: Annotated[str, Meta(description="open, done, any or the character")] = ""
     text: Annotated[str, Meta(description="Part of it, or [[linked note]]")] = ""
     tag: TagName = ""
-    due_before: Annotated[str, Meta(description="YYYY-MM-DD")] = ""
-    due_after: Annotated[str, Meta(description="YYYY-MM-DD")] = ""
+    due_before: Annotated[str, Meta(description="Not that day itself; YYYY-MM-DD, today, or offset: 7")] = ""
+    due_after: Annotated[str, Meta(description="As due_before")] = ""
     limit: Limit = 100
     offset: Offset = 0
     max_chars: MaxChars = PAGE_CHARS
 
 
 def run_tasks(context: VaultContext, arguments: TasksArguments) -> Answer:
-    check_filters(arguments)
+    check_status(arguments.status)
+    before, after = parse_due(context.engine, arguments.due_before, arguments.due_after)
     notes = wait_for_index(context)
     links_to = _find_linked(context.engine, arguments.text)
     found = context.engine.queries.tasks(
@@ -198,8 +199,8 @@ def run_tasks(context: VaultContext, arguments: TasksArguments) -> Answer:
         links_to=links_to,
         tag=arguments.tag,
         path_prefix=find_prefix(context.engine, arguments.name),
-        due_before=arguments.due_before,
-        due_after=arguments.due_after,
+        due_before=before,
+        due_after=after,
         limit=arguments.limit,
         offset=arguments.offset,
     )
@@ -212,17 +213,23 @@ def run_tasks(context: VaultContext, arguments: TasksArguments) -> Answer:
     )
 
 
-def check_filters(arguments: TasksArguments) -> None:
-    """Raises InvalidArgument for an invalid date or status."""
-    from vaultbridge.markdown.text import DATE
+def parse_due(engine: Engine, before: str, after: str) -> tuple[str, str]:
+    """The days between which tasks are due, as the index takes them; "" stays. Raises InvalidArgument."""
+    from vaultbridge.engine.days import parse_day
 
-    for argument in ("due_before", "due_after"):
-        value = getattr(arguments, argument)
-        if value and not DATE.fullmatch(value):
-            raise InvalidArgument(f"{argument} is {value!r}.", argument=argument, hint="Give YYYY-MM-DD.")
-    if len(arguments.status) > 1 and arguments.status not in ("open", "done", "any", "todo"):
+    today = engine.now().date()
+
+    def spell(argument: str, text: str) -> str:
+        return parse_day(text, today, argument=argument).isoformat() if text.strip() else ""
+
+    return spell("due_before", before), spell("due_after", after)
+
+
+def check_status(status: str) -> None:
+    """Raises InvalidArgument for what is neither a word for a status nor a single character."""
+    if len(status) > 1 and status not in ("open", "done", "any", "todo"):
         raise InvalidArgument(
-            f"status is {arguments.status!r}.",
+            f"status is {status!r}.",
             argument="status",
             hint="Give open, done, any, or the character between the brackets.",
         )

@@ -6,13 +6,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from vaultbridge.errors import InvalidArgument, TimedOut
-from vaultbridge.tools.base.answer import (
-    Answer,
-    answer_outcome,
-    describe_trash,
-    wait_for_index,
-)
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.tools.base.answer import Answer, answer_outcome, describe_trash
 from vaultbridge.tools.base.arguments import require_whole_note
 from vaultbridge.tools.base.schema import Arguments, DryRun, ExpectedHash, FileName
 from vaultbridge.tools.base.tool import Tool, VaultContext
@@ -60,28 +55,17 @@ def run_move(context: VaultContext, arguments: MoveNoteArguments) -> Answer:
 def _move_found(context: VaultContext, arguments: MoveNoteArguments, to: str) -> Answer:
     """Move all notes of a search into a folder, as one change."""
     from vaultbridge.engine.operations import Move
-    from vaultbridge.engine.vocabulary import BATCH_OPERATIONS
+    from vaultbridge.tools.base.found import find_all
     from vaultbridge.vault.paths import folder_of, vault_folder
 
     engine = context.engine
-    unfinished = wait_for_index(context)
-    if unfinished:
-        raise TimedOut(unfinished[0], hint="Some notes would be missed. Try again in a moment.")
     folder = vault_folder(engine.make_vault_relative(to.rstrip("/")))
-    found = engine.queries.search(arguments.query, limit=BATCH_OPERATIONS + 1, matches_per_note=0)
-    if found.total > BATCH_OPERATIONS:
-        raise InvalidArgument(
-            f"{found.total} notes match; at most {BATCH_OPERATIONS} can be moved at once.",
-            argument="query",
-            hint="Narrow the query.",
-        )
-    if not found.total:
-        raise InvalidArgument("No note matches the query.", argument="query", hint="Try it with search.")
-    wanted = [Move(note=hit.path, to=f"{folder}/") for hit in found.hits if folder_of(hit.path) != folder]
+    found = find_all(context, arguments.query)
+    wanted = [Move(note=path, to=f"{folder}/") for path in found if folder_of(path) != folder]
     label = f"move {len(wanted)} notes"
     actor = context.tool_context.actor
     outcome = engine.apply(wanted, dry_run=arguments.dry_run, label=label, actor=actor)
-    return answer_outcome(outcome, matched=found.total)
+    return answer_outcome(outcome, matched=len(found))
 
 
 def run_delete(context: VaultContext, arguments: DeleteNoteArguments) -> Answer:

@@ -73,7 +73,7 @@ def run(context: VaultContext, arguments: ReadNoteArguments) -> Answer:
             argument="start",
             hint="Name the note that was cut.",
         )
-    return answer_text(_read_several(context, names, _parse_part(arguments)))
+    return answer_text(read_several(context, names, _parse_part(arguments)))
 
 
 def _read_raw(context: VaultContext, names: list[str], arguments: ReadNoteArguments) -> str:
@@ -115,7 +115,7 @@ def _read_raw(context: VaultContext, names: list[str], arguments: ReadNoteArgume
     )
 
 
-def _read_several(context: VaultContext, names: list[str], part: Part) -> str:
+def read_several(context: VaultContext, names: list[str], part: Part) -> str:
     """Each note gets its share of the budget and what shorter notes leave over. An error about one note takes
     its place in the answer, because the others are still wanted."""
     pieces: list[str] = []

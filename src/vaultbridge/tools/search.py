@@ -54,7 +54,7 @@ NO_EXACT: Final = "(no note matches all of it; plain words without operators giv
 
 
 class SearchArguments(Arguments, frozen=True, kw_only=True):
-    UNLISTED = frozenset({"context", "limit", "max_chars"})
+    UNLISTED = frozenset({"context", "max_chars"})
 
     query: Annotated[str, Meta(description="Plain words, or operators")]
     match: Annotated[Literal["rank", "all"], Meta(description="all: every word must occur")] = "rank"

@@ -40,10 +40,6 @@ from vaultbridge.vault.read_cache import is_local_filesystem
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.write.trash import Trash
 
-TOOLS_BYTES = 16_000
-"""The most that the list of all tools may fill: a model pays for it in every conversation."""
-
-
 class Gate:
     def __init__(self) -> None:
         self.open = threading.Event()
@@ -105,13 +101,6 @@ async def test_every_version_does_everything_with_a_real_vault(tmp_path: Path, v
             "completion/complete", {"ref": ref, "argument": {"name": "note", "value": "m8"}}
         )
         assert completed["completion"]["values"][0] == "M82"
-
-
-async def test_the_list_of_all_tools_is_small(tmp_path: Path) -> None:
-    import msgspec
-
-    async with vault_wire(tmp_path, make_small_vault(tmp_path, {})) as wire:
-        assert len(msgspec.json.encode((await wire.result("tools/list"))["tools"])) <= TOOLS_BYTES
 
 
 async def test_the_tools_are_listed_before_a_vault_is_opened_and_are_the_same_after(tmp_path: Path) -> None:

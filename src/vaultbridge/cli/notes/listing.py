@@ -131,8 +131,8 @@ def main_tasks(argv: list[str]) -> int:
     parser.add_argument("--status", default="open", help="open (default), done, any, or the character")
     parser.add_argument("--text", default="", help="only tasks with this in their text")
     parser.add_argument("--tag", default="", help="only tasks with this tag")
-    parser.add_argument("--due-before", default="", metavar="DATE", help="YYYY-MM-DD")
-    parser.add_argument("--due-after", default="", metavar="DATE", help="YYYY-MM-DD")
+    parser.add_argument("--due-before", default="", metavar="DATE", help="YYYY-MM-DD, today, or days from today: 7")
+    parser.add_argument("--due-after", default="", metavar="DATE", help="the same")
     parser.add_argument(
         "--limit",
         type=parse_integer,
@@ -149,26 +149,24 @@ def main_tasks(argv: list[str]) -> int:
 def _list_tasks(args: argparse.Namespace) -> int:
     if args.tick or args.untick:
         return _set_task(args)
-    from vaultbridge.tools.metadata import TasksArguments, check_filters, find_prefix
+    from vaultbridge.tools.metadata import check_status, find_prefix, parse_due
 
-    filters = TasksArguments(
-        name=args.name, status=args.status, due_before=args.due_before, due_after=args.due_after
-    )
-    check_filters(filters)
+    check_status(args.status)
     limit = args.limit
     if limit is None:
         limit = LARGEST_NUMBER if args.json else TASKS_SHOWN
     elif limit < 0:
         raise InvalidArgument("--limit is at least 0.", argument="usage")
     with open_vault(args.vault) as engine:
+        before, after = parse_due(engine, args.due_before, args.due_after)
         refresh(engine)
         found = engine.queries.tasks(
             status=args.status,
             text=args.text,
             tag=args.tag,
             path_prefix=find_prefix(engine, args.name),
-            due_before=args.due_before,
-            due_after=args.due_after,
+            due_before=before,
+            due_after=after,
             limit=limit,
             offset=0,
         )

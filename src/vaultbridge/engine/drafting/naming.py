@@ -6,6 +6,7 @@ Also defines what operations need to know beyond the draft. Changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
@@ -28,6 +29,7 @@ from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settings import VaultSettings
 
 if TYPE_CHECKING:
+    from vaultbridge.engine.related.find import RelatedSearch
     from vaultbridge.index.listing import FoundTask
 
 FOLDER_FILES: Final = 50_000
@@ -51,7 +53,7 @@ class OperationContext(Struct, frozen=True):
     returns how the path of a visible file is spelled on disk, `match_spelling` how the folders of a new path
     are; `check_named` raises when a file, as it is on disk, may not be used, or is too large and does not
     stay `unread`; `check_settled` raises when another program has just emptied a file; `is_folder` looks at
-    the disk; `find_tasks` finds tasks by a part of their text; `expand` returns a template's text for the
+    the disk; `find_tasks` finds tasks by a part of their text; `open_related` opens a search for mentions; `expand` returns a template's text for the
     title of a new note."""
 
     find: Callable[[str], VaultPath]
@@ -64,6 +66,7 @@ class OperationContext(Struct, frozen=True):
     expand: Callable[[str, str], str]
     notes_with_tag: Callable[[str], list[VaultPath]]
     find_tasks: Callable[[str], Sequence[FoundTask]]
+    open_related: Callable[[], AbstractContextManager[RelatedSearch]]
     sources: LinkSources
     settings: VaultSettings
     scope: Scope

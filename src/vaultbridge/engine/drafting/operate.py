@@ -41,7 +41,7 @@ from vaultbridge.links.syntax import find_label
 from vaultbridge.markdown.edits import tags as tag_edit
 from vaultbridge.markdown.edits.change import apply_changes
 from vaultbridge.markdown.edits.properties import set_property
-from vaultbridge.markdown.edits.property_types import coerce_value, property_type
+from vaultbridge.markdown.edits.property_types import coerce_property
 from vaultbridge.markdown.edits.tasks import TASKS_LISTED
 from vaultbridge.markdown.edits.text import append
 from vaultbridge.markdown.model import Note
@@ -83,9 +83,10 @@ def make_draft(
     numbered: bool = True,
     by_person: bool = False,
 ) -> Draft:
-    """Carry out all operations on a draft. Raises what the first failing one raises; when `numbered`, its
-    message says which one. `table` and `existing` are the draft's. Properties that could be read must be
-    readable after all of them, unless the text is what a person wrote."""
+    """Carry out all operations on a draft. Raises what the first failing one raises; its message says which
+    one, by the note it names and, when `numbered`, by its place. `table` and `existing` are the draft's.
+    Properties that could be read must be readable after all of them, unless the text is what a person
+    wrote."""
     if len(operations) > BATCH_OPERATIONS:
         raise InvalidArgument(
             f"{len(operations)} operations; at most {BATCH_OPERATIONS} go into one batch.",
@@ -96,8 +97,10 @@ def make_draft(
         try:
             operation.apply(draft, context)
         except VaultbridgeError as error:
-            if numbered and len(operations) > 1:
-                error.message = f"Operation {number} of {len(operations)}: {error.message}"
+            if len(operations) > 1:
+                note = getattr(operation, "note", "")
+                which = f"Operation {number} of {len(operations)}: " if numbered else ""
+                error.message = f"{which}{f'{note}: ' if note else ''}{error.message}"
             raise
     note_old_titles(draft, context.scope.visible)
     if not by_person:
@@ -131,7 +134,9 @@ def create_note(draft: Draft, operation: Create, context: OperationContext) -> N
         expanded = context.expand(operation.template, file_name(path).removesuffix(".md"))
         text = expanded if not text else apply_changes(expanded, append(expanded, parse(expanded), text))
     for name, value in operation.properties.items():
-        wanted = coerce_value(value, property_type(name, context.settings.property_types))
+        wanted = coerce_property(
+            name, value, context.settings.property_types, argument=f"properties.{name}"
+        )
         text = apply_changes(text, set_property(text, parse(text), name, wanted))
     there = find_same_path(draft, path)
     if not there and (stored := context.find_stored_path(path)) is not None and not draft.has_left(stored):

@@ -3,11 +3,13 @@ week, month, quarter or year as the app does."""
 
 from __future__ import annotations
 
+import contextlib
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
+from vaultbridge.engine.days import parse_day
 from vaultbridge.engine.operation_base import NoteEdit, Operation
 from vaultbridge.engine.operations import Append, Create, Insert, Prepend, SetProperty
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
@@ -15,7 +17,7 @@ from vaultbridge.links.resolve import file_name
 from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.parse import parse
 from vaultbridge.vault.dates import periodic_path
-from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.paths import VaultPath, vault_folder
 from vaultbridge.vault.settings import Period
 
 if TYPE_CHECKING:
@@ -34,7 +36,42 @@ class PeriodicNote(Struct, frozen=True):
 def find_periodic_note(engine: Engine, period: Period, when: str = "today") -> PeriodicNote:
     """`when` is a date (`YYYY-MM-DD`), today, yesterday, tomorrow, or a number of periods from now (`-1`).
     Raises InvalidArgument, or InvalidPath for a format in the settings that gives no good name."""
-    day = _parse_day(period, when, engine.now().date())
+    return _find_note_of(engine, period, parse_day(when, engine.now().date(), period=period))
+
+
+NOTES_OF_RANGE: Final = 100
+"""The most periodic notes of one range: a season of days. A longer one is a question for search."""
+
+_DAYS_APART: Final[dict[Period, int]] = {
+    "daily": 1, "weekly": 7, "monthly": 28, "quarterly": 90, "yearly": 365,
+}  # fmt: skip
+"""The days in the shortest period of each kind: a step of so many misses none."""
+
+
+def find_periodic_notes(engine: Engine, period: Period, first: str, last: str) -> list[PeriodicNote]:
+    """The notes of all periods from one day to another, whether they exist or not. Both days are written as
+    in `find_periodic_note`, which raises the same."""
+    today = engine.now().date()
+    start = parse_day(first, today, period=period)
+    end = parse_day(last, today, argument="until", period=period)
+    if end < start:
+        raise InvalidArgument(
+            f"until is {end}, before date, which is {start}.", argument="until", hint="Give the last day."
+        )
+    step = _DAYS_APART[period]
+    steps = (end - start).days // step
+    if steps >= NOTES_OF_RANGE:
+        raise InvalidArgument(
+            f"The range has more than {NOTES_OF_RANGE} {period} notes.",
+            argument="until",
+            hint="Give a shorter range, or use search.",
+        )
+    days = [*(start + timedelta(days=step * number) for number in range(steps + 1)), end]
+    notes = {note.path: note for note in (_find_note_of(engine, period, day) for day in days)}
+    return list(notes.values())
+
+
+def _find_note_of(engine: Engine, period: Period, day: date) -> PeriodicNote:
     path = periodic_path(period, day, engine.settings)
     return PeriodicNote(period, day, path, engine.scope.visible(path) and engine.root.exists(path))
 
@@ -75,33 +112,6 @@ def _make_text(engine: Engine, note: PeriodicNote) -> tuple[str, tuple[str, ...]
         return "", (f"The template {template!r} of the {note.period} notes was not found.",)
 
 
-def _parse_day(period: Period, when: str, today: date) -> date:
-    word = when.strip().lower() or "today"
-    steps = {"today": 0, "yesterday": -1, "tomorrow": 1}
-    if word in steps:
-        return today + timedelta(days=steps[word])
-    try:
-        if word[0] in "+-" or len(word) < 5:
-            return _shift(period, int(word), today)
-        return date.fromisoformat(word)
-    except (ValueError, OverflowError):
-        raise InvalidArgument(
-            f"date is {when!r}.",
-            argument="date",
-            hint="Give YYYY-MM-DD, today, yesterday, tomorrow, or a number of periods such as -1.",
-        ) from None
-
-
-def _shift(period: Period, steps: int, today: date) -> date:
-    if period == "daily":
-        return today + timedelta(days=steps)
-    if period == "weekly":
-        return today + timedelta(weeks=steps)
-    months = {"monthly": 1, "quarterly": 3, "yearly": 12}[period] * steps
-    month = today.year * 12 + today.month - 1 + months
-    return date(month // 12, month % 12 + 1, 1)
-
-
 _JOINED: Final = ("tags", "aliases", "cssclasses")
 """Lists that keep the note's own items and gain the template's."""
 
@@ -136,11 +146,30 @@ def find_template(engine: Engine, template: str) -> VaultPath:
     """Finds a template as `Engine.expand` does: a bare name is looked up in the templates folder first."""
     folder = engine.settings.template_folder.strip("/")
     if folder:
-        try:
+        with contextlib.suppress(NoteNotFound):
             return engine.find(f"{folder}/{template}")
-        except NoteNotFound:
-            pass
-    return engine.find(template)
+    try:
+        return engine.find(template)
+    except NoteNotFound as missing:
+        raise NoteNotFound(
+            template, what="template", closest=_find_closest(engine, template) or missing.closest
+        ) from None
+
+
+TEMPLATES_NAMED: Final = 3
+"""How many templates an error proposes, as many as it does notes."""
+
+
+def _find_closest(engine: Engine, template: str) -> tuple[VaultPath, ...]:
+    """The templates whose names have all words of the wanted one: `Book Template` for Book."""
+    folder = engine.settings.template_folder.strip("/")
+    wanted = file_name(template).removesuffix(".md").lower().split()
+    if not folder or not wanted:
+        return ()
+    files = engine.queries.files(vault_folder(folder))
+    named = (file.path for file in files if file.kind == "note")
+    fitting = [path for path in named if all(word in file_name(path).lower() for word in wanted)]
+    return tuple(sorted(fitting, key=len)[:TEMPLATES_NAMED])
 
 
 def merge_properties(own: dict[str, Any], added: dict[str, Any]) -> dict[str, Any]:

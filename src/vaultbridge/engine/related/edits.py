@@ -20,6 +20,7 @@ from vaultbridge.errors import VaultbridgeError
 from vaultbridge.links.resolve import FileTable, Resolved, resolve
 from vaultbridge.links.syntax import LinkSettings, write_link
 from vaultbridge.markdown.edits.change import (
+    Change,
     apply_changes,
     end_of_line,
     start_of_line,
@@ -81,6 +82,18 @@ def link_mention(
                     "op": "replace_text", "name": place.path, "old": old, "new": new, "expected": place.hash,
                 }  # fmt: skip
             break  # More context would only make the place unique, and it is unique already.
+    return None
+
+
+def change_mention(
+    place: EditableNote, dest: str, mention: UnlinkedMention, table: FileTable, settings: LinkSettings
+) -> Change | None:
+    """Return the change of the text that turns a mention into a link; None if no such change is certain."""
+    shown = place.text[mention.start : mention.end]
+    for link in _spellings(place, dest, shown, mention, table, settings):
+        change = Change(mention.start, mention.end, link)
+        if not has_surrogates(link) and _changes_add_only_link(place, (change,), dest, table, shown=shown):
+            return change
     return None
 
 
@@ -174,9 +187,16 @@ def _adds_only_this_link(
         # Bytes that are not UTF-8: nobody can send them back.
         return False
     try:
-        after = parse(apply_changes(place.text, edit.changes(place.text, place.note, {})))
+        changes = edit.changes(place.text, place.note, {})
     except VaultbridgeError:
         return False
+    return _changes_add_only_link(place, changes, dest, table, shown=shown)
+
+
+def _changes_add_only_link(
+    place: EditableNote, changes: tuple[Change, ...], dest: str, table: FileTable, *, shown: str | None
+) -> bool:
+    after = parse(apply_changes(place.text, changes))
     added = _find_added_link(place.note.links, after.links)
     if added is None:
         return False

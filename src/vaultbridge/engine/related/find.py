@@ -309,6 +309,15 @@ class RelatedSearch:
                     evidence.mentioned = self._mentions_of(subject.path, keys, path)
                     evidence.score += MENTIONED_WEIGHT * rarity if evidence.mentioned else 0.0
 
+    def find_mentioning(self, names: Collection[str]) -> list[str]:
+        """The notes that contain one of these names, by the word table: some have it only in code or in a
+        longer name."""
+        found: set[int] = set()
+        for words in filter(None, map(split_words, names)):
+            found |= find_notes(self.db, f'body : "{" ".join(words)}"') - self.hidden
+        paths = (self.paths.get(id_, "") for id_ in found)
+        return sorted(path for path in paths if path.lower().endswith(".md"))
+
     def _find_notes_with(self, phrase: str, found: dict[str, Evidence], linked: set[str]) -> list[str]:
         """The notes that contain a phrase, those with the most evidence first."""
         paths = [self.paths.get(id_, "") for id_ in find_notes(self.db, phrase) - self.hidden]

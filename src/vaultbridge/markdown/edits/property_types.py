@@ -25,6 +25,17 @@ def property_type(name: str, types: Mapping[str, str]) -> str:
     return _OF_THE_APP.get(name.lower()) or types.get(name.lower(), "")
 
 
+def coerce_property(name: str, value: Any, types: Mapping[str, str], *, argument: str = "value") -> Any:
+    """Convert the value to the form of the property's type in `types`; `property_type` says which. Raises
+    InvalidArgument, which names the property and the `argument` that has the value."""
+    try:
+        return coerce_value(value, property_type(name, types))
+    except InvalidArgument as error:
+        error.message = f"{name}: {error.message}"
+        error.argument = argument
+        raise
+
+
 def coerce_value(value: Any, kind: str) -> Any:
     """Convert the value to the form of a property of this type. An unknown type (a plugin's) accepts any
     value."""

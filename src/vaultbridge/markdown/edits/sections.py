@@ -99,8 +99,7 @@ def replace_under_heading(text: str, note: Note, heading: HeadingName, new: str)
     """Replace the body of the section with its subsections, as reading it returns it; the heading and the
     blank lines around the body stay."""
     section = find_section(text, note, heading, unique=True)
-    start = find_first_content(text, section.body_start, section.end)
-    stop = _find_content_end(text, section.body_start, section.end)
+    start, stop = _find_body(text, section)
     if stop <= start:
         return (
             (
@@ -117,6 +116,18 @@ def replace_under_heading(text: str, note: Note, heading: HeadingName, new: str)
     ending = re.search(r"(?:\r\n|\n|\r)?$", text[start:stop])
     body += ending.group() if body and ending else ""
     return (Change(start, stop, body + (heading_separator(text, note, stop, body) if body else "")),)
+
+
+def find_body(text: str, note: Note, heading: HeadingName) -> tuple[int, int] | None:
+    """Return the span that `replace_under_heading` replaces, with its last line end; None if there is only
+    the heading."""
+    start, stop = _find_body(text, find_section(text, note, heading, unique=True))
+    return (start, stop) if stop > start else None
+
+
+def _find_body(text: str, section: Section) -> tuple[int, int]:
+    start = find_first_content(text, section.body_start, section.end)
+    return start, _find_content_end(text, section.body_start, section.end)
 
 
 def append_after_block(text: str, note: Note, block_id: str, addition: str) -> tuple[Change, ...]:

@@ -154,9 +154,7 @@ def replace_text(text: str, old: str, new: str, *, every: bool = False) -> tuple
     EditRefused if it does not occur, or if it occurs more than once without `every`, and says where."""
     if not old:
         raise InvalidArgument("The text to replace is empty.", argument="old")
-    sought = old
-    if sought not in text and len(split_lines(old)) > 1:
-        sought = next((s for e in ("\r\n", "\n", "\r") if (s := convert_line_ends(old, e)) in text), old)
+    sought = _fit_line_ends(text, old)
     places = _find_all(text, sought)
     if not places:
         raise EditRefused(
@@ -176,6 +174,18 @@ def replace_text(text: str, old: str, new: str, *, every: bool = False) -> tuple
         body = convert_line_ends(new, line_end_near(text, place))
         changes.append(Change(place, place + len(sought), body))
     return tuple(changes)
+
+
+def has_text(text: str, old: str) -> bool:
+    """Return whether `replace_text` would find it."""
+    return _fit_line_ends(text, old) in text
+
+
+def _fit_line_ends(text: str, old: str) -> str:
+    """Return `old` with the line ends with which it occurs in the text; unchanged if it does not."""
+    if old in text or len(split_lines(old)) < 2:
+        return old
+    return next((s for e in ("\r\n", "\n", "\r") if (s := convert_line_ends(old, e)) in text), old)
 
 
 def _find_all(text: str, sought: str) -> list[int]:

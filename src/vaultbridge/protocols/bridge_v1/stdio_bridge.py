@@ -179,7 +179,7 @@ class BridgeProvider(EmptyProvider):
             title="Bridge status",
             description=f"Says why the Obsidian bridge at {self._client.address} has not been reached yet. "
             "Its tools appear here as soon as it can be reached.",
-            input_schema={"type": "object", "properties": {}, "additionalProperties": False},
+            input_schema={"type": "object", "properties": {}},
             annotations=_READS,
         )
 

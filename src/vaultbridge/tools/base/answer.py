@@ -80,8 +80,11 @@ def answer_data(data: dict[str, Any], *, changed: bool = True) -> Answer:
     return Answer((TextPart(msgspec.json.encode(envelope).decode()),), envelope, changed)
 
 
-FILES_LISTED: Final = 40
-"""How many changed files an answer names; a move may touch thousands."""
+FILES_LISTED: Final = 12
+"""How many changed files an answer names; a move may touch thousands, and history names them all."""
+
+HASHES_GIVEN: Final = 3
+"""With more changed files, none comes with its hash: nobody goes on to edit them one by one."""
 
 NOTICES_LISTED: Final = 10
 """How many notices an answer includes."""
@@ -117,7 +120,8 @@ def describe_outcome(outcome: Outcome, path: str = "") -> dict[str, Any]:
         data["hash"] = own.hash
     others = [file for file in outcome.files if file is not own]
     if others:
-        data["files"] = [_describe_file(file) for file in others[:FILES_LISTED]]
+        hashed = len(others) <= HASHES_GIVEN
+        data["files"] = [_describe_file(file, hashed=hashed) for file in others[:FILES_LISTED]]
         if len(others) > FILES_LISTED:
             data["more_files"] = len(others) - FILES_LISTED
     if own is not None and own.links:
@@ -134,13 +138,16 @@ def describe_outcome(outcome: Outcome, path: str = "") -> dict[str, Any]:
     return data
 
 
-def _describe_file(file: ChangedFile) -> dict[str, Any]:
-    entry: dict[str, Any] = {"path": file.path, "change": file.change}
+def _describe_file(file: ChangedFile, *, hashed: bool) -> dict[str, Any]:
+    """A file whose text changed is the rule, and needs no word for it."""
+    entry: dict[str, Any] = {"path": file.path}
+    if file.change != "changed":
+        entry["change"] = file.change
     if file.was:
         entry["was"] = file.was
     if file.links:
         entry["links"] = file.links
-    elif file.hash:
+    elif file.hash and hashed:
         entry["hash"] = file.hash
     return entry
 

@@ -127,6 +127,16 @@ PATH_ARGUMENTS: Final = frozenset({"name", "names", "path", "to", "folder", "not
 """The arguments that contain paths or names of files."""
 
 
+def name_path_argument(error: InvalidPath, arguments: dict[str, Any]) -> None:
+    """Let an error about a path, which calls it `path`, name the argument that the caller gave it as."""
+    if error.argument != "path" or "path" in arguments:
+        return
+    keys = [key for key in (*sorted(PATH_ARGUMENTS), "template") if _list_texts(arguments.get(key))]
+    said = [key for key in keys if any(text and text in error.message for text in _list_texts(arguments[key]))]
+    if len(found := said or keys) == 1:
+        error.argument = found[0]
+
+
 def has_absolute_path(arguments: dict[str, Any]) -> bool:
     """Whether an argument may be an absolute path. Only then must the vault be known before conversion."""
     # Every call pays for this, so it is quick rather than exact. The last test is for a Windows drive.
@@ -333,7 +343,7 @@ def _explain(
             )
         from difflib import get_close_matches
 
-        close = get_close_matches(found["field"], known, n=1)
+        close = _find_words(found["field"], known) or get_close_matches(found["field"], known, n=1)
         guess = f"Did you mean {close[0]}? " if close else ""
         return InvalidArgument(
             f"There is no argument {name}.", argument=name, hint=f"{guess}There are: {', '.join(known)}."
@@ -345,6 +355,17 @@ def _explain(
     if (types := WRONG_TYPE.match(message)) and not hint:
         hint = f"It should be {_describe_kinds(types['wanted'])}."
     return InvalidArgument(f"{name}{came}.", argument=name, hint=hint or f"{message}.")
+
+
+_ALSO_CALLED: Final = {"replacement": "new", "body": "content", "markdown": "content", "pattern": "old", "frontmatter": "properties"}
+"""What other servers and other tools of an assistant call an argument, where no word of it is ours."""
+
+
+def _find_words(name: str, known: list[str]) -> list[str]:
+    """The known argument that one of the words of an unknown name is: `old` of `old_text` or `oldString`."""
+    words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+", name)]
+    words += [_ALSO_CALLED[word] for word in words if word in _ALSO_CALLED]
+    return [word for word in words if word in known][:1]
 
 
 def _describe_kinds(wanted: str) -> str:
@@ -389,6 +410,12 @@ def _describe_wanted(wanted: type[Struct], name: str) -> str:
     elif "maxItems" in schema:
         bounds = f" of at most {schema['maxItems']}"
     return f"It should be {kind}{bounds}." if kind else ""
+
+
+def drop_placeholders(properties: dict[str, Any]) -> dict[str, Any]:
+    """The properties without the tags that a caller who must fill in every member of the schema leaves empty.
+    Any other name is not in the schema, so that whoever gives one means its value, even an empty one."""
+    return {name: value for name, value in properties.items() if name != "tags" or not is_blank(value)}
 
 
 def is_given(value: Any) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from vaultbridge.activity.records import TOOL_PREFIX
-from vaultbridge.errors import InvalidArgument, NoteNotFound, PermissionDenied, VaultbridgeError
+from vaultbridge.errors import InvalidArgument, InvalidPath, NoteNotFound, PermissionDenied, VaultbridgeError
 from vaultbridge.review.policy import ChangePending
 from vaultbridge.tools.base.answer import Answer, answer_data
 from vaultbridge.tools.base.arguments import (
@@ -22,6 +22,7 @@ from vaultbridge.tools.base.arguments import (
     has_absolute_path,
     make_relative,
     merge_path_alias,
+    name_path_argument,
     names_machine_folder,
 )
 from vaultbridge.tools.base.schema import add_vault_argument, load_schema
@@ -208,6 +209,9 @@ class Catalog:
         pending."""
         try:
             return self._call(name, arguments, context)
+        except InvalidPath as error:
+            name_path_argument(error, arguments)
+            raise
         except ChangePending as pending:
             return answer_data(pending.facts, changed=False)
 

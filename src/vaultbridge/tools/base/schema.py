@@ -58,20 +58,26 @@ PropertyValues = Annotated[
 STORED_SCHEMAS: Final = Path(__file__).with_name("schemas.json")
 
 _LEFT_OUT: Final = frozenset({"title", "$defs", "additionalProperties"})
-"""Keywords that no assistant acts on; an unknown argument gets an error anyway."""
+"""Keywords that no assistant acts on; an unknown argument gets an error anyway. `additionalProperties: false`
+is also one for which google-genai refuses the whole list of tools."""
 
 ANY_VALUE: Final[dict[str, Any]] = {
     "anyOf": [
         {"type": "string"},
         {"type": "number"},
         {"type": "boolean"},
-        {"type": "array", "items": {"type": "string"}},
+        {
+            "type": "array",
+            "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]},
+        },
+        {"type": "object", "properties": {"name": {"type": "string", "description": "Any names"}}},
     ]
 }
 """Any JSON value, for converters that want a type. `anyOf` and not a list of types: Gemini's schema has one
-type for each node, and every converter we tried accepts `anyOf`. Null is accepted too but not listed, because
-Gemini's converter turns it into a node without a type. Lists contain text, because unlimited depth cannot be
-expressed without a reference."""
+type for each node, and every converter we tried accepts `anyOf`. An object may have any members, but Gemini
+refuses one that names none. Null is accepted too but not listed, because Gemini's converter turns it into a
+node without a type. Lists contain plain values, because unlimited depth cannot be expressed without a
+reference."""
 
 
 def load_schema(arguments: type[Struct]) -> dict[str, Any]:
@@ -104,13 +110,7 @@ def derive_schema(arguments: type[Struct]) -> dict[str, Any]:
     properties = schema.pop("properties", {})
     # Required arguments come first, because that is the order in which they are read.
     schema["properties"] = {name: properties[name] for name in [*required, *properties]}
-    return close_if_empty({**schema, "required": required} if required else schema)
-
-
-def close_if_empty(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a tool without arguments says so, as MCP recommends: to a strict converter, an object
-    without properties might have any."""
-    return schema if schema["properties"] else {**schema, "additionalProperties": False}
+    return {**schema, "required": required} if required else schema
 
 
 def _shorten(node: Any, definitions: dict[str, Any]) -> Any:

@@ -1,0 +1,2 @@
+WAYS={}
+PREPARE={}

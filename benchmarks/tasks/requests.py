@@ -1,0 +1,185 @@
+"""The twenty requests: what a person asks, and how the vault or the answer shows that it was done."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tasks.vault import (
+    ABOUT_ATLAS,
+    BEST,
+    BOOKS,
+    DECISION,
+    DONE,
+    EXPORTED,
+    FILES,
+    LAST_WEEK,
+    LINKING,
+    MENTIONING,
+    MET_ADA,
+    PICTURE,
+    RECENT,
+    RENAMED_TAG,
+    REPLACED,
+    ROUTES,
+    TODAY,
+    UNTAGGED,
+    is_untouched,
+    original,
+    read,
+)
+
+Check = Callable[[Path, str], bool]
+
+
+@dataclass(frozen=True)
+class Request:
+    """`check` gets the vault's folder and the text of all answers."""
+
+    name: str
+    asked: str
+    check: Check
+
+
+def is_added_today(folder: Path, _: str) -> bool:
+    path = f"Daily/{TODAY}.md"
+    text = read(folder, path)
+    return text == original(path) + "- [ ] call the mason\n" and is_untouched(folder, path)
+
+
+def is_renamed(folder: Path, _: str) -> bool:
+    notes = [f"Maps/{name}.md" for name in ABOUT_ATLAS]
+    texts = [read(folder, path) for path in notes]
+    return (
+        "The map of the valley." in read(folder, "Projects/Compass.md")
+        and not (folder / "Projects/Atlas.md").exists()
+        and all("[[Compass]]" in text or "Compass.md)" in text for text in texts)
+        and is_untouched(folder, "Projects/Atlas.md", *notes)
+    )
+
+
+def is_archived(folder: Path, _: str) -> bool:
+    return all(
+        read(folder, f"Archive/{name}.md") == original(f"Inbox/{name}.md") for name in DONE
+    ) and is_untouched(folder, *(f"Inbox/{name}.md" for name in DONE))
+
+
+def is_merged(folder: Path, _: str) -> bool:
+    notes = [f"Visits/{name}.md" for name in MET_ADA]
+    merged = read(folder, "People/Ada Lund.md")
+    return (
+        not (folder / "People/Ada.md").exists()
+        and "Ada keeps the bees." in merged
+        and "Met at the market." in merged
+        and all("[[Ada Lund" in read(folder, path) for path in notes)
+        and is_untouched(folder, "People/Ada.md", "People/Ada Lund.md", *notes)
+    )
+
+
+def is_best_table(_: Path, answer: str) -> bool:
+    """Every wanted book with its author; an assistant can turn that into a table."""
+    return all(title in answer and BOOKS[title][0] in answer for title in BEST)
+
+
+def has_last_week(_: Path, answer: str) -> bool:
+    return all(f"{day:%A}: walked {day.day} km" in answer for day in LAST_WEEK)
+
+
+def is_picture_shown(folder: Path, _: str) -> bool:
+    text = read(folder, "Projects/House.md")
+    stored = [path for path in folder.rglob("*.png") if path.read_bytes() == PICTURE]
+    return (
+        len(stored) == 1
+        and bool(re.search(rf"!\[\[[^\]]*{stored[0].stem}|!\[[^\]]*\]\([^)]*{stored[0].stem}", text))
+        and is_untouched(folder, "Projects/House.md")
+    )
+
+
+def is_made_from_template(folder: Path, _: str) -> bool:
+    text = read(folder, "Meetings/Roof.md")
+    return "# Roof" in text and "## Decided" in text and "meeting" in text and is_untouched(folder)
+
+
+def is_under_heading(folder: Path, _: str) -> bool:
+    path = "Projects/House.md"
+    wanted = original(path).replace("- roof repaired\n", "- roof repaired\n- fence painted\n")
+    return read(folder, path) == wanted and is_untouched(folder, path)
+
+
+def is_replaced(folder: Path, _: str) -> bool:
+    paths = [f"Contracts/{name}.md" for name in REPLACED]
+    return all(
+        read(folder, path) == original(path).replace("Acme Corp", "Acme Inc") for path in paths
+    ) and is_untouched(folder, *paths)
+
+
+def is_linked(folder: Path, _: str) -> bool:
+    paths = [f"Workshop/{name}.md" for name in MENTIONING]
+    return all(
+        read(folder, path) == original(path).replace("Solar kiln", "[[Solar kiln]]") for path in paths
+    ) and is_untouched(folder, *paths)
+
+
+def is_ticked(folder: Path, _: str) -> bool:
+    path = "Home/Bills.md"
+    text = read(folder, path)
+    others = original(path).replace("- [ ] pay the rent", "- [x] pay the rent")
+    return text.startswith(others.partition(f"📅 {TODAY}")[0]) and "- [ ] renew" in text
+
+
+def is_tag_renamed(folder: Path, _: str) -> bool:
+    paths = [f"Recipes/{name}.md" for name in RENAMED_TAG]
+    texts = [read(folder, path) for path in paths]
+    return all("kitchen" in text and "cooking" not in text for text in texts) and is_untouched(folder, *paths)
+
+
+def is_extracted(folder: Path, _: str) -> bool:
+    made, left = read(folder, "Projects/Routes.md"), read(folder, "Projects/Mountain hut.md")
+    return (
+        ROUTES in made
+        and ROUTES not in left
+        and "[[Routes" in left
+        and "## Stove" in left
+        and is_untouched(folder, "Projects/Mountain hut.md")
+    )
+
+
+def names_recent(_: Path, answer: str) -> bool:
+    return all(name in answer for name in RECENT)
+
+
+REQUESTS = (
+    Request("decide", "What did we decide about syncing, and why?", lambda _, answer: DECISION in answer),
+    Request("task today", "Add a task to today's note: call the mason", is_added_today),
+    Request("rename project", "Rename the project Atlas to Compass", is_renamed),
+    Request("move by tag", "Move everything tagged done into Archive", is_archived),
+    Request("merge", "Ada and Ada Lund are one person: merge them", is_merged),
+    Request("table", "A table of my books rated 4 or better, with authors", is_best_table),
+    Request("last week", "What did I write in my daily notes last week?", has_last_week),
+    Request("untagged", "Which notes have no tags?", lambda _, answer: all(n in answer for n in UNTAGGED)),
+    Request("insert image", "Put this picture at the end of House", is_picture_shown),
+    Request("undo", "Undo that", lambda folder, _: is_untouched(folder)),
+    Request("from template", "A new meeting note Roof from the template", is_made_from_template),
+    Request("append", "Add 'fence painted' to the log of House", is_under_heading),
+    Request("replace in 12", "Acme Corp is called Acme Inc now: change it everywhere", is_replaced),
+    Request("link mentions", "Link every mention of Solar kiln", is_linked),
+    Request(
+        "backlinks",
+        "Which notes link to Harbour?",
+        lambda _, answer: all(name in answer for name in LINKING),
+    ),
+    Request(
+        "export",
+        "Give me the text of the three kiln notes in Workshop, to send it to somebody",
+        lambda _, answer: all(f"All about the {name}." in answer for name in EXPORTED),
+    ),
+    Request("tick due task", "I have done what was due today: tick it", is_ticked),
+    Request("rename tag", "Rename the tag cooking to kitchen", is_tag_renamed),
+    Request("extract section", "Move the section Routes of Mountain hut into a note of its own", is_extracted),
+    Request("recent notes", "What have I changed since yesterday?", names_recent),
+)
+
+assert len(REQUESTS) == 20
+assert all(isinstance(FILES[f"Home/{name}.md"], str) for name in UNTAGGED)
