@@ -81,8 +81,8 @@ def same(entry: JournalEntry, known: JournalEntry) -> bool:
 
 
 def check_promises(made: Made, base: Path) -> str:
-    """Whatever happened to the journal: what is missing is reported, no number is given twice, and undoing gives
-    the text that was there, or an error."""
+    """Whatever happened to the journal: what is missing is reported, no number is given twice, and undoing
+    gives the text that was there, or an error."""
     transactor = made.open(base)
     journal = transactor.journal
     try:
