@@ -258,3 +258,21 @@ async def test_before_anything_has_happened_the_page_says_what_would_appear(
             for part, words in (("protocol", "No messages yet"), ("statistics", "No calls yet")):
                 await page.run(f"location.hash = '#/activity/{part}'")
                 assert words in await page.text(".empty")
+
+
+async def test_what_was_lost_of_the_journal_is_said_above_the_list(
+    chromium: Chromium, tmp_path: Path
+) -> None:
+    serving = Serving(write_vault(tmp_path / "Lost", NOTES), tmp_path / "home")
+    with serving.running():
+        async with over_http(serving, "writer") as client:
+            await replace_text(client, "Plan 1.md", "Water the garden", "Water the roses")
+        (journal,) = (tmp_path / "home").rglob("journal.sqlite")
+        journal.unlink()
+        async with chromium.page(serving.link()) as page:
+            await page.until(CONNECTED)
+            await page.run("location.hash = '#/activity'")
+            await page.until(has(".timeline .banner.warn", "The journal was gone: changes up to 1"))
+            assert "vaultbridge doctor --fix" in await page.text(".timeline .banner.warn code")
+            await keep_screenshot(page, "activity-lost")
+            assert await find_barriers(page) == []

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -309,3 +312,64 @@ def test_a_command_that_came_with_the_folder_is_not_run(machine: Machine, words:
     assert row["status"] == "unknown"
     assert "was not run" in row["found"]
     assert not (machine.vault / "RAN").exists()
+
+
+def edit(machine: Machine, text: str) -> int:
+    operation = {"op": "append", "note": "A", "content": text}
+    done = machine.run("edit", str(machine.vault), json.dumps(operation), "--json")
+    assert done.returncode == 0, done.stderr
+    return int(json.loads(done.stdout)["change_id"])
+
+
+@pytest.mark.parametrize("loss", ["deleted", "damaged"])
+def test_a_lost_journal_is_reported_until_its_owner_confirms_it(machine: Machine, loss: str) -> None:
+    last = [edit(machine, text) for text in ("one", "two")][-1]
+    (journal,) = (machine.home / "cache" / "state").glob("*/journal.sqlite")
+    if loss == "deleted":
+        journal.unlink()
+    else:
+        journal.write_bytes(b"rubbish" * 1000)
+    vault = str(machine.vault)
+    listed = machine.run("history", vault)
+    assert f"journal was {'gone' if loss == 'deleted' else 'damaged'}" in listed.stdout
+    listed = machine.run("history", vault, "--json")
+    assert listed.stdout == "" and "note: " in listed.stderr and str(machine.home) not in listed.stderr
+    refused = machine.run("undo", vault, str(last))
+    assert refused.returncode == 1 and "was lost" in refused.stderr
+    assert edit(machine, "three") > last, "no number is given twice"
+    found = machine.run_doctor()
+    assert found["history"]["status"] == "warning"
+    assert "vaultbridge doctor --fix" in found["history"]["advice"]
+    assert str(journal.parent) == found["state folder"]["found"]
+    if loss == "damaged":
+        assert "kept as journal.damaged-1.sqlite" in found["history"]["found"]
+        assert (journal.parent / "journal.damaged-1.sqlite").exists()
+    assert machine.run_doctor("--fix")["history"]["fixed"]
+    assert "history" not in machine.run_doctor()
+    assert "note:" not in machine.run("history", vault).stdout
+    assert "was lost" in machine.run("undo", vault, str(last)).stderr
+
+
+def test_a_newer_versions_journal_is_bad_and_its_history_is_listed(machine: Machine) -> None:
+    edit(machine, "one")
+    (journal,) = (machine.home / "cache" / "state").glob("*/journal.sqlite")
+    with closing(sqlite3.connect(journal, isolation_level=None)) as db:
+        db.execute("PRAGMA user_version = 2")
+    found = machine.run_doctor(code=1)["journal"]
+    assert found["status"] == "bad" and "newer" in found["found"] and "Update vaultbridge" in found["found"]
+    assert "A.md" in machine.run("history", str(machine.vault)).stdout
+    refused = machine.run("undo", str(machine.vault), "1")
+    assert refused.returncode == 1 and "a newer one wrote" in refused.stderr
+
+
+def test_the_state_is_not_in_the_cache_by_default(machine: Machine) -> None:
+    del machine.environ["VAULTBRIDGE_CACHE"]
+    if sys.platform != "linux":
+        return
+    edit(machine, "one")
+    edit(machine, "two")
+    (kept,) = (machine.home / ".local" / "state" / "vaultbridge").glob("*/journal.sqlite")
+    shutil.rmtree(machine.home / ".cache")
+    assert kept.exists()
+    assert machine.run("undo", str(machine.vault)).returncode == 0
+    assert (machine.vault / "A.md").read_text("utf-8") == "text\none\n"

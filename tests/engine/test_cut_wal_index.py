@@ -23,7 +23,7 @@ PROGRAM = textwrap.dedent(
     environ = {"VAULTBRIDGE_CACHE": sys.argv[2], "HOME": sys.argv[2]}
     with open_engine(Path(sys.argv[1]), environ=environ) as engine:
         engine.index_sync.refresh()
-        print(engine.cache, flush=True)
+        print(engine.cache.parent, flush=True)
         for line in sys.stdin:
             (Path(sys.argv[1]) / "a.md").write_text(line)
             engine.index_sync.refresh()
@@ -36,7 +36,7 @@ PROGRAM = textwrap.dedent(
 
 
 def list_shared_memory(cache: Path) -> list[Path]:
-    return sorted(cache.glob("*-shm"))
+    return sorted(cache.rglob("*-shm"), key=lambda file: file.name)
 
 
 @pytest.mark.parametrize("size", [0, 3, 100, HEADER_BYTES, 4096, REGION_BYTES - 1])

@@ -259,7 +259,7 @@ def test_a_vault_that_was_never_recorded_is_not_rolled_back_on_an_empty_mount_po
     """As with the folder of an older version, which knows nothing about the vault."""
     place, bound = disk
     place.crash("done 2")
-    for record in place.cache.glob("*/identity.json"):
+    for record in place.cache.glob("state/*/identity.json"):
         record.unlink()
     bound.unmount()
     engine = place.open()
@@ -461,7 +461,7 @@ def test_a_change_interrupted_at_any_point_is_undone_after_the_vault_was_renamed
         assert read(renamed) == NOTES, point
         assert engine.queries.counts()["notes"] == len(NOTES)
         place.close()
-        assert len(list(place.cache.glob("*/journal.sqlite"))) == 1
+        assert len(list(place.cache.glob("state/*/journal.sqlite"))) == 1
 
 
 def test_a_folder_move_is_undone_after_the_vault_was_renamed_although_most_paths_changed(

@@ -297,6 +297,17 @@ async def test_a_preview_shows_what_an_edit_would_write(serving: Serving) -> Non
                 await page.request("preview", id=tool["id"])
 
 
+async def test_an_editor_learns_what_was_lost_of_the_journal(serving: Serving) -> None:
+    async with serving() as served, person(served.vault, "obsidian") as app:
+        await served.call("edit_note", name="Hello", op="append", content="more")
+        assert (await app.request("status"))["notices"] == []
+        (journal,) = served.vault.parent.glob("cache/state/*/journal.sqlite")
+        journal.unlink()
+        (notice,) = (await app.request("activity"))["notices"]
+        assert "The journal was gone: changes up to 1" in notice
+        assert (await app.request("status"))["notices"] == [notice]
+
+
 async def test_an_editor_learns_what_was_done_in_its_vault(serving: Serving) -> None:
     async with serving() as served, person(served.vault, "obsidian") as app:
         await served.call("read_note", name="Hello")

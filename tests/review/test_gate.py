@@ -208,7 +208,7 @@ def test_a_proposal_of_a_killed_decider_waits_again(reviewed: Make) -> None:
 
 @pytest.mark.parametrize("policy", ["destructive", None])
 @pytest.mark.parametrize("readable", [True, False])
-def test_damaged_proposals_are_told_and_keep_or_tighten_the_policy(
+def test_damaged_proposals_are_reported_and_keep_or_tighten_the_policy(
     reviewed: Make, policy: Review | None, readable: bool
 ) -> None:
     vault = reviewed(FILES)

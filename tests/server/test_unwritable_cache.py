@@ -117,6 +117,6 @@ def test_without_a_temporary_folder_the_first_problem_is_reported(
     from vaultbridge.server.wiring import open_engine
 
     monkeypatch.setattr(tempfile, "tempdir", str(vault.parent / "missing"))
-    with pytest.raises(EngineFailure, match="cache folder cannot be used"):
+    with pytest.raises(EngineFailure, match="folder cannot be used"):
         open_engine(vault, environ=environ)
     assert list_names(vault) == ["Moth.md"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from support.tools import Small, ToolHarness
 from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.limits import NOTE_WRITE_BYTES
@@ -98,3 +100,18 @@ def test_a_note_that_is_too_large_to_be_written_comes_back_by_undo(small: Small)
     harness.data("delete_note", name="A")
     harness.data("undo")
     assert harness.read("A.md") == large
+
+
+def test_what_was_lost_of_the_journal_is_said_with_every_list(small: Small) -> None:
+    harness = make_changed(small)
+    (harness.engine.state / "journal.sqlite").unlink()
+    first, second = harness.rows("history")
+    assert first.endswith("The journal was gone: changes up to 3 are no longer in the history.")
+    assert second == "(no changes)"
+    with pytest.raises(InvalidArgument, match="change 3 was lost"):
+        harness.call("undo", id=3)
+    with pytest.raises(InvalidArgument, match="change 2 was lost"):
+        harness.call("history", id=2)
+    harness.data("create_note", name="M", content="m")
+    assert harness.rows("history")[0] == first
+    assert harness.rows("history", before=1) == [first, "(no changes)"]

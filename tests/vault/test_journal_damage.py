@@ -1,4 +1,4 @@
-"""A journal that is damaged, gone, old or newer: what can be read of it stays, and the rest is told."""
+"""A journal that is damaged, gone, old or newer: what can be read of it stays, and the rest is reported."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def same(entry: JournalEntry, known: JournalEntry) -> bool:
 
 
 def check_promises(made: Made, base: Path) -> str:
-    """Whatever happened to the journal: what is missing is told, no number is given twice, and undoing gives
-    the text that was there, or an error."""
+    """Whatever happened to the journal: what is missing is reported, no number is given twice, and undoing
+    gives the text that was there, or an error."""
     transactor = made.open(base)
     journal = transactor.journal
     try:
@@ -125,7 +125,7 @@ def draw_places(size: int) -> Iterator[int]:
 
 
 def test_one_flipped_byte_never_loses_the_history_silently(made: Made) -> None:
-    told = 0
+    reported = 0
     for at in draw_places(made.file.stat().st_size):
         base = made.copy()
         data = bytearray(made.file.read_bytes())
@@ -141,12 +141,12 @@ def test_one_flipped_byte_never_loses_the_history_silently(made: Made) -> None:
             # One byte makes it a later version's, which only refusing is safe for.
             assert 60 <= at < 64
             continue
-        told += bool(check_promises(made, base))
-    assert told > 10, "the draw has met what SQLite and the hashes notice"
+        reported += bool(check_promises(made, base))
+    assert reported > 10, "the draw has met what SQLite and the hashes notice"
 
 
 @pytest.mark.parametrize("part", [0, 1, 50, 1000, 4096, 5000, 0.3, 0.5, 0.9, 0.999])
-def test_a_truncated_journal_is_told_and_no_number_is_given_again(made: Made, part: float) -> None:
+def test_a_truncated_journal_is_reported_and_no_number_is_given_again(made: Made, part: float) -> None:
     base = made.copy()
     data = made.file.read_bytes()
     made.file.write_bytes(data[: int(part) if part >= 1 else int(len(data) * part)])
@@ -162,7 +162,7 @@ def test_a_truncated_journal_is_told_and_no_number_is_given_again(made: Made, pa
     ],
     ids=["random", "deleted", "foreign"],
 )
-def test_a_journal_that_is_gone_or_another_file_is_told(made: Made, spoil: object) -> None:
+def test_a_journal_that_is_gone_or_another_file_is_reported(made: Made, spoil: object) -> None:
     base = made.copy()
     with closing(sqlite3.connect(base / "foreign")) as db, db:
         db.execute("CREATE TABLE somebody_elses (x)")

@@ -48,7 +48,7 @@ def write_foreign(file: Path) -> None:
     [lambda file: file.write_bytes(b"this is no database at all" * 100), write_foreign],
     ids=["damaged", "foreign"],
 )
-def test_a_file_that_is_no_journal_is_kept_and_told(
+def test_a_file_that_is_no_journal_is_kept_and_reported(
     tmp_path: Path, spoil: object, caplog: pytest.LogCaptureFixture
 ) -> None:
     place = tmp_path / "journal.sqlite"

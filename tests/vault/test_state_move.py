@@ -242,7 +242,7 @@ def test_what_an_earlier_version_undid_stays_undone(place: Place) -> None:
 
 
 @pytest.mark.parametrize("present", [False, True])
-def test_a_damaged_journal_is_moved_and_then_told(place: Place, present: bool) -> None:
+def test_a_damaged_journal_is_moved_and_then_reported(place: Place, present: bool) -> None:
     if present:
         place.write(place.state, "new")
     place.write_earlier("one", "two")

@@ -1,15 +1,14 @@
 """Opens the database of proposals, whatever state it is in.
 
-A damaged one is kept beside a new one, and the loss is told with the history. Its policy is taken over; if
-that cannot be read, everything is reviewed until a person chooses again, because a damaged file must not let
-changes through that somebody wanted to see. Numbers go on above the last one that was given, and a newer
+A damaged one is kept beside a new one, and the loss is reported with the history. Its policy is taken over;
+if that cannot be read, everything is reviewed until a person chooses again, because a damaged file must not
+let changes through that somebody wanted to see. Numbers go on above the last one that was given, and a newer
 version's file is neither used nor put aside.
 """
 
 from __future__ import annotations
 
 import logging
-import shutil
 import time
 from contextlib import closing, suppress
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from vaultbridge.errors import EngineFailure
 from vaultbridge.review.policy import REVIEWS
-from vaultbridge.vault.write.salvage import choose_kept_name, delete_database
+from vaultbridge.vault.write.salvage import choose_kept_name, copy_files, delete_database
 from vaultbridge.vault.write.store_notes import SKIPPED, Loss, StoreNotes
 
 if TYPE_CHECKING:
@@ -148,9 +147,7 @@ def _read_policy(file: Path) -> str | None:
     copy = file.with_name(f"{file.stem}.examined{file.suffix}")
     delete_database(copy)
     try:
-        shutil.copyfile(file, copy)
-        with suppress(FileNotFoundError):
-            shutil.copyfile(f"{file}-wal", f"{copy}-wal")
+        copy_files(file, copy)
         with closing(sqlite3.connect(copy)) as db:
             rows = db.execute("SELECT value FROM settings WHERE name = 'review'").fetchall()
         policy = rows[0][0] if rows else ""

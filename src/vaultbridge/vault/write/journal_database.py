@@ -3,12 +3,12 @@
 The file is opened when it is first needed, so a vault whose journal cannot be opened can still be read.
 
     nothing, and none was known         it is created, at the first question
-    nothing, but numbers were given     it is created, numbers go on above those, and the loss is told
+    nothing, but numbers were given     it is created, numbers go on above those, and that is reported
     an older version's                  it gets what it lacks
     a newer version's                   it is read as far as its columns are known; every change is refused
     damaged anywhere, or no journal     what can be read is copied to a new one, the file is kept, and what
-                                        was lost is told
-    an older copy, or its end is lost   numbers go on above the last known one, and the loss is told
+                                        was lost is reported
+    an older copy, or its end is lost   numbers go on above the last known one, and that is reported
     a folder, or a forbidden file       every use is an error until it is removed
     another file than a moment ago      that one is opened: what is written to a file that has lost its name
                                         would be lost

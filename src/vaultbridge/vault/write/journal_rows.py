@@ -70,8 +70,8 @@ class RowDamaged(ValueError):
 def seal_row(
     number: int, at: float, actor: str, label: str, undo_of: int | None, acts: bytes, author: str
 ) -> bytes:
-    told = msgspec.msgpack.encode((number, at, actor, label, undo_of, acts, author))
-    return blake2b(told, digest_size=8).digest()
+    stored = msgspec.msgpack.encode((number, at, actor, label, undo_of, acts, author))
+    return blake2b(stored, digest_size=8).digest()
 
 
 def read_row(row: tuple[Any, ...]) -> JournalEntry:

@@ -41,9 +41,9 @@ def place_acts(db: sqlite3.Connection, root: str) -> None:
         for row in db.execute(f"SELECT {COLUMNS} FROM transactions").fetchall():
             entry = read_row(row)
             acts = msgspec.msgpack.encode([move_places(act, move) for act in entry.acts])
-            told = (entry.id, entry.at, entry.actor, entry.label, entry.undo_of, acts, entry.author)
+            sealed = (entry.id, entry.at, entry.actor, entry.label, entry.undo_of, acts, entry.author)
             db.execute(
-                "UPDATE transactions SET acts = ?, seal = ? WHERE id = ?", (acts, seal_row(*told), entry.id)
+                "UPDATE transactions SET acts = ?, seal = ? WHERE id = ?", (acts, seal_row(*sealed), entry.id)
             )
     db.execute("DELETE FROM root")
     db.execute("INSERT INTO root VALUES (?)", (os.fsencode(root),))

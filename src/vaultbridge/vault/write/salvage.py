@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import time
 import zlib
 from collections.abc import Callable, Iterator
@@ -91,9 +90,7 @@ def salvage(place: Path, why: str, notes: StoreNotes) -> None:
     for leftover in (copy, made):
         delete_database(leftover)
     kept = choose_kept_name(place)
-    shutil.copyfile(place, copy)
-    with suppress(FileNotFoundError):
-        shutil.copyfile(f"{place}-wal", f"{copy}-wal")
+    copy_files(place, copy)
     found = _copy_readable(copy, made, notes.read_last())
     delete_database(copy)
     notes.add_loss(Loss(time.time(), found.describe(kept.name), make_ranges(found.lost), kept.name))
@@ -383,6 +380,15 @@ def choose_kept_name(place: Path) -> Path:
         if not kept.exists():
             break
     return kept
+
+
+def copy_files(database: Path, copy: Path) -> None:
+    """Copies a database that may be damaged, with what its `-wal` file adds, as it is. Raises OSError."""
+    import shutil
+
+    with suppress(FileNotFoundError):
+        shutil.copyfile(f"{database}-wal", f"{copy}-wal")
+    shutil.copyfile(database, copy)
 
 
 def delete_database(database: Path) -> None:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import time
 from collections.abc import Callable
 from contextlib import closing, nullcontext, suppress
@@ -31,7 +30,14 @@ from vaultbridge.vault.locking import WRITER_LOCK, WRITER_SECONDS, FileLock
 from vaultbridge.vault.write.journal_database import JOURNAL_FILE, JournalFile
 from vaultbridge.vault.write.journal_rows import COLUMNS, JournalEntry, RowDamaged, read_row, seal_row
 from vaultbridge.vault.write.journal_schema import connect, read_given, transaction
-from vaultbridge.vault.write.salvage import Contents, FindContent, copy_change, delete_database, sync_folder
+from vaultbridge.vault.write.salvage import (
+    Contents,
+    FindContent,
+    copy_change,
+    copy_files,
+    delete_database,
+    sync_folder,
+)
 from vaultbridge.vault.write.store_notes import Loss
 
 if TYPE_CHECKING:
@@ -135,15 +141,15 @@ def _copy_database(old: Path, made: Path) -> None:
             source.backup(target)
     except sqlite3.Error:
         delete_database(made)
-        for tail in ("-wal", ""):
-            if Path(f"{old}{tail}").exists():
-                _copy(Path(f"{old}{tail}"), Path(f"{made}{tail}"))
+        copy_files(old, made)
     made.chmod(0o600)
     with made.open("rb+") as handle:
         sync_file(handle.fileno())
 
 
 def _copy(old: Path, new: Path) -> None:
+    import shutil
+
     made = new.with_name(f".{new.name}.moving")
     shutil.copyfile(old, made)
     made.chmod(0o600)
