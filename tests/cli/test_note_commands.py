@@ -245,3 +245,18 @@ def test_wrong_usage_is_two_lines_with_a_suggestion(run: Run) -> None:
     assert (
         second == "usage: vaultbridge read [VAULT] PLACE [options]; `vaultbridge read --help` explains them"
     )
+
+
+def test_a_note_that_is_not_utf8_is_shown_with_a_note_and_replaced_only_by_force(
+    run: Run, vault: Path
+) -> None:
+    before = b"caf\xe9\n"
+    (vault / "Old.md").write_bytes(before)
+    shown = run("read", "Old")
+    assert shown.stdout == "caf\ufffd\n"
+    assert shown.stderr == "note: Old.md is not UTF-8: \ufffd stands for the bytes that are not.\n"
+    refused = run("new", "Old", "new", "--overwrite")
+    assert refused.returncode == 1 and "not UTF-8" in refused.stderr and "add --force" in refused.stderr
+    assert (vault / "Old.md").read_bytes() == before
+    assert run("new", "Old", "new", "--overwrite", "--force").returncode == 0
+    assert (vault / "Old.md").read_text("utf-8") == "new"

@@ -251,6 +251,59 @@ async def test_an_origin_that_the_owner_named_needs_a_token(serving: Serving) ->
         assert (await call_bridge(served, {**page, **make_bearer(secret)}))[0] == 200
 
 
+async def test_the_api_key_of_other_bridges_is_the_token(
+    serving: Serving, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Everywhere that a bearer token is taken, by the same rules: a wrong one is refused, even where none is
+    needed."""
+    caplog.set_level("DEBUG")
+    async with serving() as served:
+        _, secret = served.tokens.make("phone", deny=("Hello.md",))
+        key, wrong = {"X-ObsiScripta-Api-Key": secret}, {"x-obsiscripta-api-key": f"{secret}x"}
+        params = {"protocolVersion": "2025-11-25", "capabilities": {}}
+        for headers, status in ((key, 200), (wrong, 401), ({"X-ObsiScripta-Api-Key": ""}, 401)):
+            assert await served.status(**headers) == status
+            assert await served.status("/page/api/graph", **headers) == status
+            assert (await ask(served, {**MCP, **headers}, "initialize", **params))[0] == status
+        refused = await served.call("read_note", key, path="Hello.md")
+        assert not refused["success"], "it has the rights of its token"
+        # From a browser and through a tunnel it is needed, and suffices.
+        for mark in (*PAGES[:3], {"X-Forwarded-For": "203.0.113.7"}):
+            assert await served.status(**mark) == 401
+            assert await served.status(**mark, **key) == 200
+        # Both headers may say the same, and nothing else.
+        assert await served.status(**key, **make_bearer(secret)) == 200
+        assert await served.status(**key, **make_bearer("other")) == 401
+        twice = [("X-ObsiScripta-Api-Key", secret)] * 2
+        async with served.http.get(f"{served.url}/bridge/v1/tools", headers=twice) as response:
+            assert response.status == 401
+            assert secret not in await response.text()
+    assert secret not in caplog.text
+
+
+async def test_the_stdio_bridge_of_the_plugin_works_without_a_handshake(serving: Serving) -> None:
+    """In its mode `mcp` it posts requests of its own making: no session, no version, JSON only."""
+    async with serving() as served:
+        _, secret = served.tokens.make("bridge")
+        sent = {"Accept": "application/json", "X-ObsiScripta-Api-Key": secret}
+        status, answer = await ask(served, sent, "tools/list")
+        assert status == 200
+        names = [tool["name"] for tool in answer["result"]["tools"]]
+        assert "obsidian_read_note" in names
+        call = {"name": "obsidian_read_note", "arguments": {"path": "Hello.md"}}
+        status, answer = await ask(served, sent, "tools/call", **call)
+        assert status == 200 and "Hello.md" in answer["result"]["content"][0]["text"]
+        call["arguments"] = {"path": "Missing.md"}
+        status, answer = await ask(served, sent, "tools/call", **call)
+        assert status == 200 and answer["result"]["isError"] is True
+        # Others begin with a handshake, and accept events.
+        assert (await ask(served, {"Accept": "application/json", **make_bearer(secret)}, "tools/list"))[
+            0
+        ] == 406
+        assert (await ask(served, {**MCP, **make_bearer(secret)}, "tools/list"))[0] == 400
+        assert (await ask(served, {**sent, "X-ObsiScripta-Api-Key": "wrong"}, "tools/list"))[0] == 401
+
+
 async def test_two_authorization_headers_are_refused(serving: Serving) -> None:
     async with serving() as served:
         _, secret = served.tokens.make("phone")

@@ -226,16 +226,19 @@ async def test_saving_writes_what_was_edited_and_can_be_undone(
         assert (served.vault / name).read_bytes() == before
 
 
-async def test_a_note_that_is_not_utf8_is_not_saved_as_a_text(serving: Serving, tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", [b"caf\xe9\n", "Hi\n".encode("utf-16"), "Hi\n".encode("utf-16-le")])
+async def test_a_note_that_is_not_utf8_is_not_saved_as_a_text(
+    serving: Serving, tmp_path: Path, before: bytes
+) -> None:
     make_vault(tmp_path / "Notes")
-    (tmp_path / "Notes" / "Old.md").write_bytes(b"caf\xe9\n")
+    (tmp_path / "Notes" / "Old.md").write_bytes(before)
     async with serving() as served:
         note = await get(served, "/note?path=Old.md")
         assert "not UTF-8" in note["readOnly"]
         body = {"path": "Old.md", "text": note["text"], "expected": note["hash"]}
         status, answer = await send(served, "PUT", "/note", body)
         assert (status, answer["error"]["reason"]) == (409, "edit-refused")
-        assert (served.vault / "Old.md").read_bytes() == b"caf\xe9\n"
+        assert (served.vault / "Old.md").read_bytes() == before
 
 
 async def test_a_note_that_changed_meanwhile_is_not_overwritten(serving: Serving, tmp_path: Path) -> None:

@@ -219,3 +219,24 @@ def test_a_line_across_the_page_never_turns_the_text_above_it_into_properties(
     assert "***" in refused.hint
     assert harness.read("N.md") == text
     harness.data("edit_note", name="N", **{**edit, "content": edit["content"].replace("---", "***")})
+
+
+@pytest.mark.parametrize(
+    "content", ["one\ntwo\n", "one\r\ntwo\r\n", "mixed\r\nends\nhere", " \n\n", "\ttab\n\n"]
+)
+def test_every_tool_writes_a_whole_text_exactly_as_sent(small: Small, content: str) -> None:
+    """Also over a note with other line ends. An edit keeps those of the note."""
+    write = {"op": "write", "name": "A", "content": content}
+    create = {"name": "A", "content": content, "overwrite": True}
+    for tool, arguments in (
+        ("edit_note", write),
+        ("create_note", create),
+        ("batch", {"operations": [write]}),
+        ("batch", {"operations": [{"op": "create", **create}]}),
+    ):
+        harness = small({"A.md": b"old\r\nends\r\n"})
+        harness.data(tool, **arguments)
+        assert (harness.folder / "A.md").read_bytes() == content.encode(), tool
+    harness = small({"A.md": b"old\r\nends\r\n"})
+    harness.data("edit_note", name="A", op="append", content="one\ntwo\n")
+    assert (harness.folder / "A.md").read_bytes() == b"old\r\nends\r\none\r\ntwo\r\n"

@@ -12,6 +12,8 @@ from support.files import write_vault
 from support.tools import Small, ToolHarness, open_harness
 from vaultbridge.errors import AmbiguousName, EditRefused, EngineFailure, InvalidArgument, NoteNotFound
 from vaultbridge.tools.base.answer import Answer
+from vaultbridge.tools.base.schema import load_schema
+from vaultbridge.tools.read_note import ReadNoteArguments
 from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.read_cache import is_local_filesystem
 from vaultbridge.vault.scope import Scope
@@ -113,6 +115,11 @@ def test_bytes_that_are_not_utf8_are_announced_above_the_text(
         harness.data(name, **arguments)
         assert harness.read("Old.md") == "x"
         (harness.folder / "Old.md").write_bytes(data)
+
+
+def test_raw_is_in_the_schema() -> None:
+    """A program that saves what it reads finds it there, and a strict one may send only what is listed."""
+    assert load_schema(ReadNoteArguments)["properties"]["raw"]["type"] == "boolean"
 
 
 def test_the_default_answer_stays_far_below_the_limit_of_clients(small: Small) -> None:

@@ -40,7 +40,7 @@ from vaultbridge.review.model import (
 )
 from vaultbridge.review.rebase import Rebaser, Reopen, decode_operations, only_writes
 from vaultbridge.review.store import ReviewStore
-from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath
+from vaultbridge.vault.paths import TEXT_SUFFIXES
 
 EDITED_NOTICE = "The person changed this before accepting it: read it again before you go on."
 
@@ -376,7 +376,7 @@ def _make_overrides(wanted: Sequence[PlannedFile], planned: dict[str, PlannedFil
     ]
 
 
-def _write_exactly(path: VaultPath, data: bytes, *, expected: str = "") -> Write:
+def _write_exactly(path: str, data: bytes, *, expected: str = "") -> Write:
     """A write of these bytes, which the person saw: the text contains any that are not UTF-8."""
     return Write(note=path, content=_read_exactly(data), expected=expected, force=True)
 

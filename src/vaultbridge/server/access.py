@@ -25,7 +25,7 @@ from aiohttp import web
 from vaultbridge.errors import PermissionDenied, VaultbridgeError
 from vaultbridge.protocols.http.callers import find_forwarding_mark, is_foreign_page, is_local
 from vaultbridge.protocols.http.failures import from_refusal, to_response
-from vaultbridge.protocols.http.guard import LOOPBACK
+from vaultbridge.protocols.http.guard import API_KEY_HEADER, LOOPBACK
 from vaultbridge.protocols.http.request import close_if_body_unread
 from vaultbridge.protocols.mcp.http.endpoint import Grant
 from vaultbridge.web.api.routes import PageGrant
@@ -236,14 +236,19 @@ class Access:
 
 
 def _read_bearer(request: web.Request) -> str | None:
-    """The token that was sent, None without one; "" for an invalid Authorization header, which is refused
-    later."""
-    values = request.headers.getall("Authorization", [])
-    if not values:
+    """The token that was sent, None without one; "" for an invalid header, a repeated one, or two that
+    disagree, which is refused later."""
+    authorizations = request.headers.getall("Authorization", [])
+    keys = request.headers.getall(API_KEY_HEADER, [])
+    if not authorizations and not keys:
         return None
-    scheme, _, secret = values[0].partition(" ")
-    is_valid = len(values) == 1 and scheme.lower() == "bearer" and len(secret) <= TOKEN_CHARS
-    return secret.strip() if is_valid else ""
+    secrets = set(keys)
+    for value in authorizations:
+        scheme, _, secret = value.partition(" ")
+        secrets.add(secret.strip() if scheme.lower() == "bearer" else "")
+    is_valid = len(authorizations) <= 1 and len(keys) <= 1 and len(secrets) == 1
+    secret = secrets.pop()
+    return secret if is_valid and len(secret) <= TOKEN_CHARS else ""
 
 
 def _unauthorized(text: str, *, error: str = "") -> web.HTTPUnauthorized:

@@ -164,14 +164,15 @@ async def test_options_answers_without_a_body() -> None:
             assert response.status == 404
 
 
-async def test_a_preflight_that_asks_for_a_token_header_gets_it() -> None:
+@pytest.mark.parametrize("name", ["Authorization", "X-ObsiScripta-Api-Key"])
+async def test_a_preflight_that_asks_for_a_token_header_gets_it(name: str) -> None:
     headers = {
         "Origin": "http://localhost:5173",
         "Access-Control-Request-Method": "POST",
-        "Access-Control-Request-Headers": "content-type, authorization, x-other",
+        "Access-Control-Request-Headers": f"content-type, {name.lower()}, x-other",
     }
     async with running() as bridge, bridge.http.options(bridge.at("/tools"), headers=headers) as response:
-        assert response.headers["Access-Control-Allow-Headers"] == "Content-Type, Authorization"
+        assert response.headers["Access-Control-Allow-Headers"] == f"Content-Type, {name}"
         assert response.headers["Access-Control-Allow-Origin"] == "*"
 
 
@@ -518,7 +519,6 @@ async def test_a_javascript_client_computes_the_same_hash() -> None:
     ("headers", "status"),
     [
         ({"Origin": "https://evil.example"}, 403),
-        ({"Origin": "null"}, 403),
         ({"Origin": "http://127.0.0.1.evil.example"}, 403),
         ({"Host": "evil.example"}, 403),
         ({"Host": "evil.example:3000", "Origin": "http://evil.example:3000"}, 403),
@@ -544,6 +544,28 @@ async def test_foreign_pages_and_names_are_kept_out(headers: dict[str, str], sta
         async with bridge.http.post(call, json={"arguments": {"path": "a"}}, headers=headers) as response:
             assert response.status == status
         assert bool(bridge.provider.calls) == (status == 200)
+
+
+async def test_a_page_from_disk_may_read_why_it_is_refused() -> None:
+    """A browser shows nothing else of the refusal: without these headers the page sees a network error."""
+    page = {"Origin": "null"}
+    asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
+    async with running() as bridge:
+        call = bridge.at("/tools/read_note/call")
+        async with bridge.http.options(call, headers={**page, **asks}) as response:
+            assert response.status == 204
+            assert response.headers["Access-Control-Allow-Origin"] == "*"
+            assert response.headers["Access-Control-Allow-Headers"] == "Content-Type"
+        for method, url in (("POST", call), ("GET", bridge.at("/tools")), ("GET", bridge.at("/health"))):
+            async with bridge.http.request(method, url, json={"arguments": {}}, headers=page) as response:
+                assert response.status == 403
+                assert response.headers["Access-Control-Allow-Origin"] == "*"
+                assert "vaultbridge serve --cors any" in (await response.json())["message"]
+        assert not bridge.provider.calls
+        # Under a foreign name, or with any other Origin, nobody reads anything.
+        for headers in ({**page, "Host": "evil.example"}, {"Origin": "https://evil.example"}):
+            async with bridge.http.get(bridge.at("/tools"), headers=headers) as response:
+                assert response.status == 403 and "Access-Control-Allow-Origin" not in response.headers
 
 
 async def test_an_absolute_request_target_overrides_the_host() -> None:

@@ -33,7 +33,7 @@ from vaultbridge.protocols.bridge_v1.endpoints import (
     render_health,
 )
 from vaultbridge.protocols.http.failures import INTERNAL, HttpFailure, from_refusal, to_response
-from vaultbridge.protocols.http.guard import HostGuard, find_host
+from vaultbridge.protocols.http.guard import API_KEY_HEADER, HostGuard, find_host
 from vaultbridge.protocols.http.request import (
     BodyRefused,
     close_if_body_unread,
@@ -56,7 +56,7 @@ def describe_api() -> dict[str, Any]:
             "description": f"The tools of an Obsidian vault as JSON over HTTP, by vaultbridge {__version__}.",
         },
         "servers": [{"url": BASE}],
-        "security": [{}, {"token": []}],
+        "security": [{}, {"token": []}, {"key": []}],
         "paths": {
             "/health": {
                 "get": {
@@ -118,7 +118,10 @@ def describe_api() -> dict[str, Any]:
             },
         },
         "components": {
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "key": {"type": "apiKey", "in": "header", "name": API_KEY_HEADER},
+            },
             "schemas": _SCHEMAS,
         },
     }
@@ -227,7 +230,7 @@ BODY_ERRORS: Final = {
 }
 """The specification's words for what can be wrong with a body before it is parsed."""
 
-ALSO_ALLOWED: Final = ("Authorization", "If-None-Match")
+ALSO_ALLOWED: Final = ("Authorization", API_KEY_HEADER, "If-None-Match")
 """Headers that a preflight allows on request, because they carry a token and an ETag."""
 
 log = logging.getLogger("vaultbridge.bridge")
@@ -282,7 +285,7 @@ class BridgeEndpoint:
             self._check_caller(request)
         except HttpFailure as failure:
             # There are no CORS headers, because a caller that is refused may not read the reason either.
-            return to_response(failure)
+            return self._tell_page_from_disk(request, failure) or to_response(failure)
         try:
             return await self._route(request)
         except HttpFailure as failure:
@@ -302,6 +305,18 @@ class BridgeEndpoint:
             )
         if refusal is not None:
             raise HttpFailure(403, "Forbidden", refusal)
+
+    def _tell_page_from_disk(self, request: web.Request, failure: HttpFailure) -> web.Response | None:
+        """A page that its own user opened from disk may read why it is refused: the browser shows neither
+        the page nor the user anything else. None for any other caller."""
+        is_from_disk = request.headers.getall("Origin", []) == ["null"]
+        if not is_from_disk or self._guard.find_host_refusal(find_host(request)) is not None:
+            return None
+        headers = {**CORS, **_make_preflight_headers(request)}
+        if request.method == "OPTIONS":
+            # Else the browser would not send the request that gets the reason.
+            return web.Response(status=204, headers=headers)
+        return to_response(failure, headers)
 
     def _is_foreign_page(self, request: web.Request) -> bool:
         """Whether the browser says that a page of another site made this request. It sends no Origin with

@@ -19,10 +19,14 @@ LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 APP_ORIGINS: Final = frozenset({"app://obsidian.md", "capacitor://localhost"})
 """Obsidian's own windows, on the desktop and on mobile."""
 
+API_KEY_HEADER: Final = "X-ObsiScripta-Api-Key"
+"""Where the programs that Bridge v1 was made for send their token; `Authorization` means the same."""
+
 EXPOSED_HEADERS: Final = "Mcp-Session-Id, MCP-Protocol-Version, ETag"
 ALLOWED_HEADERS: Final = ", ".join(
     (
         "Authorization",
+        API_KEY_HEADER,
         "Content-Type",
         "Accept",
         "Last-Event-ID",

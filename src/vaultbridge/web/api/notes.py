@@ -21,7 +21,7 @@ from vaultbridge.errors import (
 from vaultbridge.links.resolve import FileTable, Resolved, resolve
 from vaultbridge.markdown.edits.merge import restore_line_ends
 from vaultbridge.markdown.edits.property_types import property_type
-from vaultbridge.markdown.text import LINE_END, decode, is_text, replace_surrogates
+from vaultbridge.markdown.text import LINE_END, decode, has_surrogates, is_text, replace_surrogates
 from vaultbridge.vault.file_types import kind_of, media_kind
 from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath
 from vaultbridge.vault.read import content_hash
@@ -230,7 +230,7 @@ def _why_read_only(engine: Engine, view: FileView) -> str:
     denied = _why_denied(engine, view.path)
     if denied:
         return denied
-    if view.text != replace_surrogates(view.text):
+    if has_surrogates(view.text) or "\0" in view.text:
         return "The file holds bytes that are not UTF-8, so it cannot be edited as text here."
     return ""
 

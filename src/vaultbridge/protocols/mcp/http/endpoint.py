@@ -22,7 +22,7 @@ from vaultbridge.activity.clients import Activity
 from vaultbridge.jsonrpc import codec
 from vaultbridge.jsonrpc.messages import Batch, Malformed, MalformedAnswer, Message, Request
 from vaultbridge.limits import CALL_SECONDS
-from vaultbridge.protocols.http.guard import ALLOWED_HEADERS, HostGuard, find_host
+from vaultbridge.protocols.http.guard import ALLOWED_HEADERS, API_KEY_HEADER, HostGuard, find_host
 from vaultbridge.protocols.http.request import (
     BodyRefused,
     close_if_body_unread,
@@ -180,7 +180,10 @@ class McpEndpoint:
     async def _post(self, request: web.Request, grant: Grant) -> web.StreamResponse:
         if request.content_type != "application/json":
             return refuse(415, "Unsupported media type: a message is application/json")
-        if not _accepts(request, "application/json") or not _accepts(request, "text/event-stream"):
+        is_plain = API_KEY_HEADER in request.headers
+        if not _accepts(request, "application/json") or not (
+            is_plain or _accepts(request, "text/event-stream")
+        ):
             return refuse(406, "Not acceptable: accept application/json and text/event-stream")
         body = await read_message(request)
         message, size = codec.decode(body), len(body)
@@ -196,6 +199,11 @@ class McpEndpoint:
             return refusal
         if isinstance(message, Request) and message.method == "initialize":
             return await self._initialize(request, message, grant, size)
+        if is_plain and isinstance(message, Request) and SESSION_HEADER not in request.headers:
+            # The stdio bridge of document 003's plugin begins without a handshake, and reads only JSON.
+            return await self._stateless.post_plain(
+                request, message, grant.server, grant.principal, size=size
+            )
         return await self._post_to_session(request, message, grant, size)
 
     async def _post_to_session(

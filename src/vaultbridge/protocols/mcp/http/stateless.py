@@ -39,6 +39,7 @@ from vaultbridge.protocols.mcp.http.reply import ClientDisconnected, Reply, make
 from vaultbridge.protocols.mcp.http.stream import MayStay, Stream
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.versions import (
+    CAPABILITIES_KEY,
     CLIENT_KEY,
     HEADER_MARK,
     METHOD_HEADER,
@@ -152,6 +153,10 @@ MAX_OPEN: Final = 512
 files that a process may open on most systems."""
 
 
+PLAIN_CLIENT: Final = {"name": "obsidian-mcp-bridge", "version": ""}
+"""How the one client that sends such requests calls itself elsewhere."""
+
+
 class StatelessEndpoint:
     """Tracks the open exchanges, to end them gracefully with the server."""
 
@@ -183,6 +188,15 @@ class StatelessEndpoint:
         except RpcError as refusal:
             return make_error_reply(refusal.error, id_=message.id)
         return await self._exchange(request, message, server, principal, size)
+
+    async def post_plain(
+        self, request: web.Request, message: Request, server: McpServer, principal: str, *, size: int
+    ) -> web.StreamResponse:
+        """Answer a request that belongs to no session and says nothing about itself: as one of the newest
+        version, whose requests are independent, by a client that can do nothing."""
+        meta = {VERSION_KEY: MODERN_VERSIONS[-1], CAPABILITIES_KEY: {}, CLIENT_KEY: PLAIN_CLIENT}
+        whole = Request(message.id, message.method, {**message.params, "_meta": meta})
+        return await self._exchange(request, whole, server, principal, size)
 
     async def end(self, stays: MayStay, seconds: float) -> None:
         """End the exchanges of principals that may not stay: calls get `seconds` to finish, listening streams
