@@ -349,11 +349,11 @@ def hide_links_to_sections(vault: Path, copy: Path, most: int) -> dict[str, list
     random.Random(SEED).shuffle(found)
     asked: dict[str, list[Section]] = {"anchor": [], "passage": []}
     changes: dict[str, set[Change]] = {}
-    for source, link, to, (line, end), heading in found[:most]:
+    for source, link, to, (line, end), title in found[:most]:
         text = decode((vault / source).read_bytes()).text
         shown = link.display or link.subpath.rpartition("#")[2]
         changes.setdefault(source, set()).add(Change(link.start, link.end, shown))
-        if heading_key(shown) != heading_key(heading):
+        if heading_key(shown) != heading_key(title):
             asked["anchor"].append(Section(shown, to, line, end))
         before, after = text[: link.start].rpartition("\n")[2], text[link.end :].partition("\n")[0]
         if len(split_words(before + after)) > 3:
