@@ -3,25 +3,30 @@
     python benchmarks/retrieval_bench.py                                    # the sample vault, a few seconds
     python benchmarks/retrieval_bench.py --vault FOLDER --questions FILE    # your own
     python benchmarks/retrieval_bench.py --vault FOLDER --links 200         # questions made from its links
+    python benchmarks/retrieval_bench.py --vault FOLDER --sections 200      # from links to sections
     python benchmarks/retrieval_bench.py --views                            # what each view is worth
 
 Questions over the manual of Obsidian are in `manual_questions.tsv`, for its folder `en`, and in
 `manual_questions_by_language.tsv`, for the whole of it. docs/search.md says where to get it.
 
 A file of questions has one question a line, a tab, and the notes that answer it, each with a grade:
-`Path.md=2` for one that answers, `=1` for one that helps, separated by `|`. Questions from links: one link of
-a note is replaced by its text, in a copy of the vault, and its target is asked for by its title, by the text
-of the link where that differs, and by the passage around it; the note that had the link does not count as an
-answer.
+`Path.md=2` for one that answers, `=1` for one that helps, separated by `|`. Questions from links: one
+link of a note is replaced by its text, in a copy of the vault, and its target is asked for by its title,
+by the text of the link where that differs, and by the passage around it; the note that had the link does
+not count as an answer. Questions for sections: links to headings are replaced by their texts, all in one
+copy, and each section is asked for by the text of its link, where it says more than the heading, and by
+the line around it.
 
-For every set: nDCG@5, how often an answer is among the first five (hit@5), the mean reciprocal rank of the
-first answer (MRR), how many questions got no answer at all, and processor time. Beside the rank stand two
-baselines from the same index: all words must occur, as in the app (`all`), and any word may (`any`); and two
-from the textbook, over the same notes: BM25 of any word (`bm25`), and the sum of BM25 by field, the cosine of
-tf-idf and BM25 of the best section, each divided by its best score (`sum`). Neither knows forms of words,
-synonyms or languages. `--half` takes every second question: weights are chosen on `tune` and figures given
-for `report`. `--by-folder` gives the figures of each top folder, which in some vaults is a language. The
-exit code is 1 when the built-in questions are answered worse than the limits below.
+For every set: nDCG@5, how often an answer is among the first five (hit@5), the mean reciprocal rank of
+the first answer (MRR), how many questions got no answer at all, and processor time. Beside the rank stand
+two baselines from the same index: all words must occur, as in the app (`all`), and any word may (`any`);
+and two from the textbook, over the same notes: BM25 of any word (`bm25`), and the sum of BM25 by field,
+the cosine of tf-idf and BM25 of the best section, each divided by its best score (`sum`). Neither knows
+forms of words, synonyms or languages. For sections: how often the section is the first or among the first
+four of its note, and in the passages of `context`. `--half` takes every second question: weights are
+chosen on `tune` and figures given for `report`. `--by-folder` gives the figures of each top folder, which
+in some vaults is a language. The exit code is 1 when the built-in questions are answered worse than the
+limits below.
 """
 
 from __future__ import annotations
@@ -36,14 +41,19 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from math import log, log2, sqrt
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
 from vaultbridge.engine import Engine
+from vaultbridge.engine.context import gather
 from vaultbridge.index.fold import split_words
 from vaultbridge.index.ranking import views
+from vaultbridge.markdown.edits.change import Change, apply_changes
+from vaultbridge.markdown.model import Link
+from vaultbridge.markdown.sections import heading_key
+from vaultbridge.markdown.text import decode
 from vaultbridge.vault.write.trash import Trash
 
 SAMPLE_VAULT = ROOT / "examples" / "sample-vault"
@@ -83,6 +93,8 @@ class Figures(NamedTuple):
             f"  p50 {self.median * 1000:6.1f} ms  p95 {self.slow * 1000:6.1f} ms"
         )
 
+
+AskedKind = TypeVar("AskedKind")
 
 Answer = Callable[[Engine, str], list[str]]
 
@@ -307,11 +319,73 @@ def hide_links(vault: Path, copy: Path, most: int) -> dict[str, list[Asked]]:
     return {kind: questions for kind, questions in asked.items() if questions}
 
 
+class Section(NamedTuple):
+    """A question for the section of a note that begins at `line`."""
+
+    question: str
+    path: str
+    line: int
+    last: int
+
+
+def hide_links_to_sections(vault: Path, copy: Path, most: int) -> dict[str, list[Section]]:
+    """Copies a vault, hides links to headings, and returns the questions for these sections by kind."""
+    shutil.copytree(vault, copy, ignore=shutil.ignore_patterns(".git", "node_modules"))
+    with Opened(vault) as engine:
+        notes = {str(note.file.path): note for note in engine.queries.notes() if note.file.kind == "note"}
+    found: list[tuple[str, Link, str, tuple[int, int], str]] = []
+    for source, indexed in notes.items():
+        for link, target in zip(indexed.note.links, indexed.resolved, strict=True):
+            to = source if not link.target else str(target)
+            last = link.subpath.rpartition("#")[2]
+            if link.embed or link.kind not in ("wiki", "markdown") or not last or to not in notes:
+                continue
+            headings = notes[to].note.headings
+            for place, heading in enumerate(headings):
+                if heading_key(heading.text) == heading_key(last):
+                    end = headings[place + 1].line - 1 if place + 1 < len(headings) else sys.maxsize
+                    found.append((source, link, to, (heading.line, end), heading.text))
+                    break
+    random.Random(SEED).shuffle(found)
+    asked: dict[str, list[Section]] = {"anchor": [], "passage": []}
+    changes: dict[str, set[Change]] = {}
+    for source, link, to, (line, end), title in found[:most]:
+        text = decode((vault / source).read_bytes()).text
+        shown = link.display or link.subpath.rpartition("#")[2]
+        changes.setdefault(source, set()).add(Change(link.start, link.end, shown))
+        if heading_key(shown) != heading_key(title):
+            asked["anchor"].append(Section(shown, to, line, end))
+        before, after = text[: link.start].rpartition("\n")[2], text[link.end :].partition("\n")[0]
+        if len(split_words(before + after)) > 3:
+            around = f"{before[-PASSAGE_CHARS:]}{shown}{after[:PASSAGE_CHARS]}"
+            asked["passage"].append(Section(_without_markup(around), to, line, end))
+    for source, hidden in changes.items():
+        text = decode((vault / source).read_bytes()).text
+        (copy / source).write_text(apply_changes(text, sorted(hidden, key=lambda c: c.start)), "utf-8")
+    return asked
+
+
+def report_sections(engine: Engine, kind: str, asked: list[Section]) -> None:
+    first = four = shown = 0
+    for question, path, line, last in asked:
+        page = engine.queries.rank(question, limit=SHOWN, sections_per_note=4)
+        lines = [part.line for note in page.notes if note.path == path for part in note.sections]
+        first += lines[:1] == [line]
+        four += line in lines
+        passages = [passage for passage in gather(engine, question).passages if passage.path == path]
+        shown += any(passage.line <= last and passage.end_line >= line for passage in passages)
+    count = max(1, len(asked))
+    print(
+        f"sections by {kind}: {len(asked)} questions\n  first {first / count:.3f}  of four {four / count:.3f}"
+        f"  in context {shown / count:.3f}"
+    )
+
+
 def _without_markup(text: str) -> str:
     return re.sub(r"[\[\]|*_`#>!]+", " ", text).strip()
 
 
-def take_half(asked: list[Asked], half: str) -> list[Asked]:
+def take_half(asked: list[AskedKind], half: str) -> list[AskedKind]:
     return asked if half == "both" else asked[0 if half == "tune" else 1 :: 2]
 
 
@@ -357,6 +431,7 @@ def main() -> int:
     parser.add_argument("--vault", type=Path, default=SAMPLE_VAULT, help="folder of the vault")
     parser.add_argument("--questions", type=Path, help="file of judged questions")
     parser.add_argument("--links", type=int, metavar="N", help="make questions from up to N hidden links")
+    parser.add_argument("--sections", type=int, metavar="N", help="and from up to N hidden links to sections")
     parser.add_argument("--half", choices=("both", "tune", "report"), default="both")
     parser.add_argument("--by-folder", action="store_true", help="also give the figures of each top folder")
     parser.add_argument("--views", action="store_true", help="measure without each view")
@@ -364,8 +439,8 @@ def main() -> int:
     built_in = options.vault == SAMPLE_VAULT and options.questions is None
     if not options.vault.is_dir():
         parser.error(f"{options.vault} is not a folder.")
-    if not built_in and options.questions is None and options.links is None:
-        parser.error("Give --questions FILE or --links N for a vault of your own.")
+    if not built_in and options.questions is None and options.links is None and options.sections is None:
+        parser.error("Give --questions FILE, --links N or --sections N for a vault of your own.")
     missed: list[str] = []
     file = SAMPLE_QUESTIONS if built_in else options.questions
     if file is not None:
@@ -391,6 +466,13 @@ def main() -> int:
             with Opened(copy) as engine:
                 for kind, asked in hidden.items():
                     report(engine, ways, f"links by {kind}", take_half(asked, options.half), each_view=False)
+    if options.sections:
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder, "vault")
+            sections = hide_links_to_sections(options.vault, copy, options.sections)
+            with Opened(copy) as engine:
+                for kind, wanted in sections.items():
+                    report_sections(engine, kind, take_half(wanted, options.half))
     for question in missed:
         print(f"below its limit: {question}")
     return 1 if missed else 0

@@ -146,7 +146,7 @@ def test_a_filter_may_be_one_statement_or_a_bare_list() -> None:
         ("a: [1\n", 1, "not valid YAML: expected ',' or ']', but got the end"),
         ("a: 1\nb: [1, }\n", 2, "not valid YAML"),
         ("just text", 1, "should be a mapping"),
-        ("formulas:\n  x: 1 +\n", 2, "1 +: Unexpected the end"),
+        ("formulas:\n  x: 1 +\n", 2, "1 +: Unexpected end"),
         ("formulas:\n  x: a.nope()\n", 2, "Unknown function nope()"),
         ("formulas:\n  x: [1]\n", 2, "should be an expression"),
         ("filters:\n  and:\n    - a\n    - b ==\n", 4, "b ==: Unexpected"),

@@ -23,9 +23,10 @@ def test_a_view_becomes_a_markdown_table() -> None:
     assert render_view(run_first_view(TEXT % "")).splitlines() == [
         "| file basename | Writer | pipe | bad |",
         "| --- | --- | --- | --- |",
-        r"| Dune | [[Frank Herbert\|Frank]] | a\|b reading | Error: Cannot multiply string and number. |",
+        r"| Dune | [[Frank Herbert\|Frank]] | a\|b reading "
+        "| Error: Cannot multiply string and number, expected numbers. |",
         r"| Frank Herbert |  | a\|b  |  |",
-        r"| Index |  | a\|b reading | Error: Cannot multiply string and number. |",
+        r"| Index |  | a\|b reading | Error: Cannot multiply string and number, expected numbers. |",
     ]
 
 

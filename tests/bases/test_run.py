@@ -79,7 +79,9 @@ def test_the_base_s_and_the_view_s_filters_must_both_hold() -> None:
 def test_a_filter_that_fails_for_a_row_is_false_for_it_and_reported() -> None:
     result = run("filters: {or: ['cost.floor() > 4', 'cost == \"free\"']}")
     assert list_names(result) == ["Ask", "Log 10", "Zero"]
-    assert result.problems == ("cost.floor() > 4: Cannot call floor() on a value of type string.",)
+    assert result.problems == (
+        "cost.floor() > 4: Cannot call floor() on a value of type string, expected number or duration.",
+    )
 
 
 def test_failing_filters_are_named_up_to_a_bound() -> None:
@@ -122,8 +124,8 @@ views:
 def test_an_error_in_one_row_stays_in_its_cell() -> None:
     text = "formulas: {f: cost * 2, g: formula.f + 1}\nviews: [{name: A, order: [formula.f, formula.g]}]"
     result = run(text)
-    assert list_cells(result)[-1] == ErrorValue("Cannot multiply string and number.")
-    assert list_cells(result, 1)[-1] == ErrorValue("Cannot multiply string and number.")
+    assert list_cells(result)[-1] == ErrorValue("Cannot multiply string and number, expected numbers.")
+    assert list_cells(result, 1)[-1] == ErrorValue("Cannot multiply string and number, expected numbers.")
     assert list_cells(result, 1)[0] == 17
 
 
@@ -228,10 +230,10 @@ def test_random_numbers_are_the_same_for_the_same_moment() -> None:
     ("text", "message"),
     [
         ("filters: status.nope()", r"Unknown function nope\(\) at 7"),
-        ("filters: '1 +'", "Unexpected the end"),
-        ("filters: {or: [a, {not: ['b +']}]}", "Unexpected the end"),
+        ("filters: '1 +'", "Unexpected end"),
+        ("filters: {or: [a, {not: ['b +']}]}", "Unexpected end"),
         ("filters: formula.x", "Unknown formula formula.x"),
-        ("formulas: {x: 1 +}\nviews: [{order: [formula.x]}]", "Unexpected the end"),
+        ("formulas: {x: 1 +}\nviews: [{order: [formula.x]}]", "Unexpected end"),
         ("formulas: {x: y.nope()}\nfilters: formula.x", r"Unknown function nope\(\)"),
         ("formulas: {x: formula.y, y: formula.x}\nviews: [{order: [formula.x]}]", "formula.x -> formula.y"),
         ("formulas: {x: formula.y, y: z.nope()}\nviews: [{sort: [formula.x]}]", r"nope\(\)"),

@@ -84,6 +84,15 @@ def test_the_person_may_edit_first(reviewed: Make) -> None:
     assert EDITED_NOTICE in vault.store.outcome(number).notices
 
 
+def test_the_person_may_write_properties_that_cannot_be_read(reviewed: Make) -> None:
+    """An assistant may not (`tests/engine/test_readable_properties.py`)."""
+    vault = reviewed({"A.md": "---\nkind: x\n---\none\n"})
+    number = vault.ask(Append(note="A", content="two"))
+    half = "---\nkind: [x\n---\none\ntwo\n"
+    vault.decider.accept(number, by="page", files=[FileDecision(path="A.md", text=half)])
+    assert vault.read("A.md") == half
+
+
 def test_one_hunk_may_be_accepted(reviewed: Make) -> None:
     vault = reviewed({"A.md": NOTE})
     number = vault.ask(

@@ -201,6 +201,8 @@ async def test_backlinks_and_links_of_a_note_name_their_lines(serving: Serving, 
         ("Plan.md", NOTE + "more\n", (NOTE + "more\n").encode()),
         ("Crlf.md", "one\n2\nthree\nfour\n", b"one\r\n2\r\nthree\r\nfour\r\n"),
         ("Mixed.md", "one\ntwo\n3\nfour", b"one\r\ntwo\n3\r\nfour"),
+        # Somebody who types may save half a property; only an assistant's change is refused.
+        ("Plan.md", "---\nkind: [\n---\n", b"---\nkind: [\n---\n"),
     ],
 )
 async def test_saving_writes_what_was_edited_and_can_be_undone(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from support.tools import Small, ToolHarness
+from vaultbridge.errors import InvalidQuery
 
 NOTES: dict[str, str | bytes] = {
     "Categories/Books.md": "",
@@ -31,3 +32,13 @@ def test_nested_tags_and_links_of_every_kind(small: Small) -> None:
     assert "| [[Books]], [[One#Part]], [[p.png]] |" in run(harness, 'file.name == "Two"', "file.links")
     linking = run(harness, 'file.hasLink("One")', "file.name")
     assert [row for row in linking if row in ("| Two |", "| Three |")] == ["| Three |", "| Two |"]
+
+
+def test_a_problem_in_one_view_is_not_reported_with_the_others(small: Small) -> None:
+    """A base may have a view from the time when bases had other functions; its other views are fine."""
+    base = "views:\n- {name: All, order: [file.name]}\n- {name: Old, filters: not(empty(rating))}\n"
+    harness = small({**NOTES, "B.base": base})
+    assert not [row for row in harness.rows("base_query", name="B") if "problem" in row]
+    refused = harness.catch_refusal(InvalidQuery, "base_query", name="B", view="Old")
+    assert "Unknown function not()" in refused.message
+    assert refused.hint == "Write !value."

@@ -140,7 +140,8 @@ class Method(Struct, frozen=True):
                 wanted = f"at least {self.least}"
             else:
                 wanted = f"{self.least} to {self.most}"
-            return f"{name}() takes {wanted} argument{'' if wanted == '1' else 's'}, got {count}."
+            plural = "" if wanted in ("1", "at least 1") else "s"
+            return f"{name}() takes {wanted} argument{plural}, got {count}."
         return ""
 
 

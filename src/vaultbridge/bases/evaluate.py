@@ -101,6 +101,18 @@ def find_method(kind: TypeName, name: str) -> Method | None:
     return METHODS.get(kind, {}).get(name) or ANY.get(name)
 
 
+def list_types_with(name: str) -> list[TypeName]:
+    """Return the types whose values have the function; links, pictures and the like are texts too."""
+    having: list[TypeName] = []
+    for kind, table in METHODS.items():
+        method = table.get(name)
+        if (method and (kind == "string" or method is not STRING.get(name))) or (
+            kind == "list" and name in PER_ELEMENT
+        ):
+            having.append(kind)
+    return having
+
+
 def check_expression(tree: Node, formulas: Collection[str]) -> None:
     """Raise InvalidQuery for the first thing in `tree` that does not exist, with its position."""
     for node in _walk(tree):
@@ -164,7 +176,7 @@ def _walk(tree: Node) -> Iterator[Node]:
 
 def _check_call(node: FunctionCall) -> None:
     if node.name not in GLOBAL_NAMES:
-        hint = ""
+        hint = _OTHER_FORMS.get(node.name.lower(), "")
         if node.name in METHOD_NAMES:
             hint = f"It is a function of values: write value.{node.name}()."
         raise _unknown_name("function", f"{node.name}()", node.start, GLOBAL_NAMES, hint=hint)
@@ -172,6 +184,15 @@ def _check_call(node: FunctionCall) -> None:
     refusal = method.refusal(node.name, len(node.arguments))
     if refusal:
         raise InvalidQuery(refusal, position=node.start)
+
+
+_OTHER_FORMS: Final = {
+    "not": "Write !value.",
+    "and": "Write a && b.",
+    "or": "Write a || b.",
+    "empty": "Write value.isEmpty().",
+}
+"""Functions of other query languages, and of the first bases, and what to write now."""
 
 
 def _check_method(node: MethodCall) -> None:
@@ -209,6 +230,8 @@ def _unknown_name(
     suffix = "()" if name.endswith("()") else ""
     by_key = {name.lower(): name for name in sorted(known)}
     close = difflib.get_close_matches(plain.lower(), by_key, n=3, cutoff=0.6)
+    if not hint and not close and what == "formula":
+        hint = f"There are: {', '.join(known)}." if known else "This base has no formulas."
     if not hint and close:
         hint = "Did you mean " + " or ".join(f"{prefix}{by_key[key]}{suffix}" for key in close) + "?"
     return InvalidQuery(f"Unknown {what} {name} at {position}.", position=position, hint=hint)
@@ -332,7 +355,9 @@ class Evaluator:
             case File(row=row) if name in FILE_FIELDS:
                 return FILE_FIELDS[name](self._context, row)
             case _:
-                raise FormulaError(f"Cannot find {name} on a value of type {type_name(target)}.")
+                kind = type_name(target)
+                hint = f" Write {name}() to call it." if find_method(kind, name) else ""
+                raise FormulaError(f"Cannot find {name} on a value of type {kind}.{hint}")
 
     def _call(self, node: FunctionCall) -> Value:
         if node.name == "if":
@@ -353,7 +378,8 @@ class Evaluator:
         if target is None and method is None:
             return None  # as in the app: a note without the property is no failure
         if method is None:
-            raise FormulaError(f"Cannot call {node.name}() on a value of type {kind}.")
+            expected = " or ".join(list_types_with(node.name))
+            raise FormulaError(f"Cannot call {node.name}() on a value of type {kind}, expected {expected}.")
         refusal = method.refusal(node.name, len(node.arguments))
         if refusal:
             raise FormulaError(refusal)
@@ -396,7 +422,7 @@ class Evaluator:
             sign = -1 if node.operator == "-" else 1
             return Duration(sign * operand.months, sign * operand.milliseconds)
         if isinstance(operand, bool) or not isinstance(operand, float):
-            raise FormulaError(f"Cannot negate a value of type {type_name(operand)}.")
+            raise FormulaError(f"Cannot negate a value of type {type_name(operand)}, expected a number.")
         return -operand if node.operator == "-" else operand
 
     def _binary(self, node: Binary) -> Value:

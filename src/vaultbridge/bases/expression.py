@@ -33,7 +33,7 @@ class Lexeme(Struct, frozen=True, gc=False):
 _BLANK: Final = re.compile(r"\s*")
 _NAME: Final = re.compile(r"[^\W\d][\w$]*|\$[\w$]*")
 _NUMBER: Final = re.compile(r"(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w])|\d+(?=\.[^\W\d])")
-_SIGN: Final = re.compile(r"&&|\|\||[=!]==|==|!=|<=|>=|[-+*/%()\[\]{},.:!<>]")
+_SIGN: Final = re.compile(r"&&|\|\||[=!]==|==|=>|!=|<=|>=|[-+*/%()\[\]{},.:!<>]")
 _FLAGS: Final = re.compile(r"[A-Za-z]*")
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _HEX: Final = {
@@ -43,6 +43,7 @@ _HEX: Final = {
 
 _HINTS: Final = {
     "=": "Write == to compare.",
+    "=>": "Write only the result, as in filter(value > 2): `value` is the element.",
     "===": "Write == to compare.",
     "!==": "Write != to compare.",
     "?": "Write if(condition, a, b) to choose.",
@@ -52,6 +53,9 @@ _HINTS: Final = {
     "‘": "Write straight quotes: 'text'.",
 }
 """What people write who are used to other languages, and what to write here."""
+
+_VALUE: Final = 'a value, such as a property, a number or "text"'
+_OPERATOR: Final = "an operator, such as == or &&, or the end"
 
 
 def tokenize(source: str) -> tuple[Lexeme, ...]:
@@ -94,7 +98,9 @@ def _read_token(source: str, at: int, *, after_value: bool) -> Lexeme:
     match = _SIGN.match(source, at)
     if match is None or match.group() in _HINTS:
         sign = match.group() if match else char
-        raise InvalidQuery(f"Unexpected {sign!r} at {at}.", position=at, hint=_HINTS.get(sign, ""))
+        expected = _OPERATOR if after_value else _VALUE
+        hint = _HINTS.get(sign, "")
+        raise InvalidQuery(f"Unexpected {sign!r} at {at}, expected {expected}.", position=at, hint=hint)
     return Lexeme("sign", match.group(), at, match.end())
 
 
@@ -317,7 +323,7 @@ class _ExpressionParser:
         node = self._binary(1)
         rest = self._peek()
         if rest.kind != "end":
-            raise self._make_error(rest)
+            raise self._make_error(rest, _OPERATOR)
         return node
 
     def _peek(self) -> Lexeme:
@@ -337,15 +343,18 @@ class _ExpressionParser:
 
     def _expect(self, sign: str) -> None:
         if not self._accept(sign):
-            raise self._make_error(self._peek(), wanted=sign)
+            raise self._make_error(self._peek(), f"'{sign}'")
 
-    def _make_error(self, token: Lexeme, *, wanted: str = "") -> InvalidQuery:
-        found = "the end of the expression" if token.kind == "end" else repr(token.text)
-        expected = f", expected {wanted!r}" if wanted else ""
+    def _expect_comma(self, close: str) -> None:
+        if not self._accept(","):
+            raise self._make_error(self._peek(), f"',' or '{close}'")
+
+    def _make_error(self, token: Lexeme, expected: str) -> InvalidQuery:
+        found = "end of the expression" if token.kind == "end" else repr(token.text)
         hint = ""
         if token.kind == "name" and token.text.lower() in _WORD_OPERATORS:
             hint = f"Write {_WORD_OPERATORS[token.text.lower()]}."
-        message = f"Unexpected {found} at {token.start}{expected}."
+        message = f"Unexpected {found} at {token.start}, expected {expected}."
         return InvalidQuery(message, position=token.start, hint=hint)
 
     def _check_height(self, node: Node) -> Node:
@@ -397,7 +406,7 @@ class _ExpressionParser:
             if self._accept("."):
                 name = self._take()
                 if name.kind != "name":
-                    raise self._make_error(name, wanted="a name")
+                    raise self._make_error(name, "a name")
                 if self._accept("("):
                     node = self._check_height(MethodCall(node, name.text, self._items(")"), name.start))
                 else:
@@ -428,7 +437,7 @@ class _ExpressionParser:
             return self._check_height(ListLiteral(self._items("]"), token.start))
         if token.text == "{":
             return self._object(token)
-        raise self._make_error(token)
+        raise self._make_error(token, _VALUE)
 
     def _name(self, token: Lexeme) -> Node:
         if self._accept("("):
@@ -441,7 +450,7 @@ class _ExpressionParser:
         items: list[Node] = []
         while not self._accept(close):
             if items:
-                self._expect(",")
+                self._expect_comma(close)
                 if self._accept(close):  # a trailing comma, as JavaScript allows
                     break
             items.append(self._binary(1))
@@ -452,12 +461,12 @@ class _ExpressionParser:
         items: list[tuple[str, Node]] = []
         while not self._accept("}"):
             if items:
-                self._expect(",")
+                self._expect_comma("}")
                 if self._accept("}"):
                     break
             key = self._take()
             if key.kind not in ("name", "text", "number"):
-                raise self._make_error(key, wanted="a key")
+                raise self._make_error(key, "a key or '}'")
             self._expect(":")
             items.append((key.text, self._binary(1)))
             self._check_count(len(items))

@@ -311,7 +311,7 @@ def _number(context: EvaluationContext, target: Value, arguments: ArgumentValues
         case str() as text if (number := read_number(text)) is not None:
             return number
         case other:
-            raise FormulaError(f"number(): {_quote(other)} is not a number.")
+            raise FormulaError(f"number(): {_quote(other)} is not a number such as 3.5.")
 
 
 def _random(context: EvaluationContext, target: Value, arguments: ArgumentValues) -> Value:

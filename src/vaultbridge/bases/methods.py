@@ -61,7 +61,7 @@ def _number_method(function: Callable[[float], float]) -> Method:
 def _digits(arguments: ArgumentValues, name: str) -> int:
     digits = index_argument(arguments, 0, name) if arguments else 0
     if not 0 <= digits <= MAX_DIGITS:
-        raise FormulaError(f"{name}() takes 0 to {MAX_DIGITS} digits.")
+        raise FormulaError(f"{name}() takes 0 to {MAX_DIGITS} digits, got {digits}.")
     return digits
 
 

@@ -157,7 +157,14 @@ def calculate(operator: str, left: Value, right: Value, context: EvaluationConte
     # As in the app a duration can be multiplied and divided, but a number cannot by a duration.
     if x is None or y is None or (isinstance(left, float) and isinstance(right, Duration)):
         verb = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%": "divide"}[operator]
-        raise FormulaError(f"Cannot {verb} {type_name(left)} and {type_name(right)}.")
+        expected = "numbers"
+        if isinstance(left, Date) and operator in "+-":
+            expected = (
+                "a date and a duration such as '1d'" if operator == "+" else "two dates, or a date and '1d'"
+            )
+        elif isinstance(right, Duration):
+            expected = "the duration first"
+        raise FormulaError(f"Cannot {verb} {type_name(left)} and {type_name(right)}, expected {expected}.")
     return _arithmetic(operator, x, y)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable
 from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vaultbridge.bases.evaluate import check_expression
 from vaultbridge.bases.expression import Node, parse_expression
@@ -77,7 +78,7 @@ class SortKey(Struct, frozen=True):
 
 class View(Struct, frozen=True):
     """`summaries` are pairs of a column and the name of a summary; `image` is the property whose picture the
-    cards of a view show."""
+    cards of a view show. `problems` are those of the base that are in this view."""
 
     name: str
     type: str = "table"
@@ -88,6 +89,7 @@ class View(Struct, frozen=True):
     limit: int | None = None
     summaries: tuple[tuple[PropertyId, str], ...] = ()
     image: PropertyId | None = None
+    problems: tuple[Problem, ...] = ()
 
 
 class Base(Struct, frozen=True):
@@ -101,6 +103,12 @@ class Base(Struct, frozen=True):
     views: tuple[View, ...] = ()
     problems: tuple[Problem, ...] = ()
     readable: bool = True
+
+    def problems_of(self, view: str) -> tuple[Problem, ...]:
+        """Return the problems that concern a view: not those in other views, which the app does not show
+        there either."""
+        elsewhere = {problem for other in self.views if other.name != view for problem in other.problems}
+        return tuple(problem for problem in self.problems if problem not in elsewhere)
 
 
 def property_id(text: str) -> PropertyId:
@@ -309,7 +317,8 @@ class _BaseReader:
     def _view(self, node: Any, number: int) -> View:
         fields = self._mapping(node, "A view")
         kind = self._text(fields.get("type")) or "table"
-        return View(
+        before = len(self.problems)
+        view = View(
             name=self._text(fields.get("name")) or (f"View {number + 1}" if number else "Table"),
             type=kind,
             filters=self._filter(fields.get("filters")),
@@ -322,6 +331,7 @@ class _BaseReader:
             summaries=self._summaries(fields.get("summaries")),
             image=property_id(image) if (image := self._text(fields.get("image"))) else None,
         )
+        return replace(view, problems=tuple(self.problems[before:]))
 
     def _texts(self, node: Any, what: str) -> list[str]:
         texts = [(item, self._text(item)) for item in self._items(node, what)]

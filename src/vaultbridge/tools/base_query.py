@@ -58,7 +58,9 @@ def run(context: VaultContext, arguments: BaseQueryArguments) -> Answer:
         this,
         lambda done, total: progress(done, total, "Reading notes"),
     )
-    lines = [f"(problem, line {problem.line}: {problem.message})" for problem in base.problems]
+    lines = [
+        f"(problem, line {problem.line}: {problem.message})" for problem in base.problems_of(result.view)
+    ]
     lines += [f"(problem: {problem})" for problem in result.problems]
     if len(base.views) > 1:
         lines.append(f"(views: {', '.join(shown.name for shown in base.views)})")

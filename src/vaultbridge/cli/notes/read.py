@@ -154,7 +154,7 @@ def _base(args: argparse.Namespace) -> int:
             return OK
         view_name = args.view_option or args.view or None
         result = run_base_query(engine, base, text, view_name, where, lambda _done, _total: None)
-    for problem in base.problems:
+    for problem in base.problems_of(result.view):
         sys.stderr.write(f"note: line {problem.line}: {problem.message}\n")
     for note in result.problems:
         sys.stderr.write(f"note: {note}\n")

@@ -81,7 +81,10 @@ class RenderedView:
             "shown": len(result.rows),
             "total": result.total,
             "problems": [
-                *(f"Line {problem.line}: {problem.message}" for problem in self._base.problems),
+                *(
+                    f"Line {problem.line}: {problem.message}"
+                    for problem in self._base.problems_of(result.view)
+                ),
                 *result.problems,
             ],
         }
