@@ -74,8 +74,11 @@ async def model() -> AsyncIterator[CallingModel]:
     await model.stop()
 
 
-async def ask(base: Path, model: CallingModel, prompt: str, *args: str) -> dict[str, Any]:
-    """One prompt to the real client; gives its JSON answer."""
+async def ask(
+    base: Path, model: MockModel, prompt: str, *args: str, search: bool = False
+) -> dict[str, Any]:
+    """One prompt to the real client; gives its JSON answer. With `search` its model is shown the names of
+    tools only."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "vaultbridge-tests"
     around = make_isolated_environ(base)
     config = {
@@ -99,6 +102,7 @@ async def ask(base: Path, model: CallingModel, prompt: str, *args: str) -> dict[
         "json",
         "--allowedTools",
         "mcp__vault",
+        *(["ToolSearch"] if search else []),
         *args,
         cwd=base,
         env={
@@ -109,8 +113,8 @@ async def ask(base: Path, model: CallingModel, prompt: str, *args: str) -> dict[
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_TELEMETRY": "1",
             "DISABLE_AUTOUPDATER": "1",
-            # Else the model would have to look for a tool before it may call it.
-            "ENABLE_TOOL_SEARCH": "false",
+            # With it, the model has to look for a tool before it may call it.
+            "ENABLE_TOOL_SEARCH": "true" if search else "false",
             **around,
         },
         seconds=BOUND,

@@ -302,7 +302,7 @@ class SetTask(NoteEdit, frozen=True, kw_only=True, tag="set_task"):
         return {"note": found[1], "line": int(found[2])} if found else {"note": name}
 
 
-_RENAMED: Final = "to, links follow (rename_tag without name: everywhere)"
+_RENAMED: Final = "to (rename_tag without name: everywhere)"
 
 
 class RenameProperty(NoteEdit, frozen=True, kw_only=True, tag="rename_property"):
@@ -378,7 +378,7 @@ class ExtractSection(NamedOperation, frozen=True, kw_only=True, tag="extract_sec
     """Move the text under `heading` into a new note, `to` or by default the heading's text. The heading
     stays, with a link to the note; links to what was moved follow."""
 
-    BRIEF = "heading, to: its new note"
+    BRIEF = "heading, to"
     PATHS = ("note", "to")
 
     heading: SectionName
@@ -395,8 +395,6 @@ class ExtractSection(NamedOperation, frozen=True, kw_only=True, tag="extract_sec
 
 class LinkMentions(NamedOperation, frozen=True, kw_only=True, tag="link_mentions"):
     """Turn every place in other notes that mentions the note, by its name or an alias, into a link to it."""
-
-    BRIEF = "link what mentions the note"
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
         from vaultbridge.engine.related.link_mentions import link_mentions

@@ -264,7 +264,10 @@ def _describe_ops() -> str:
 
 EDIT_NOTE = Tool(
     name="edit_note",
-    description=f"Change one note. {_describe_ops()}",
+    description=(
+        "Change a note, or all that a query finds: find and replace text in many notes, rename a tag or heading (links "
+        "follow), extract a section, link unlinked mentions, merge notes, tick a task. " + _describe_ops()
+    ),
     arguments=EditNoteArguments,
     run=run,
     group="notes",

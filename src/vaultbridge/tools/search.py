@@ -393,7 +393,7 @@ CONTEXT = Tool(
     name="context",
     description=(
         "What the vault says about a question, in one call: the best passages of the best notes as "
-        "[path#heading:line], without repeats, and the notes they link to. Use before search and read_note"
+        "[path#heading:line]. Use before search and read_note"
     ),
     arguments=ContextArguments,
     run=run_context,

@@ -80,7 +80,7 @@ def answer_data(data: dict[str, Any], *, changed: bool = True) -> Answer:
     return Answer((TextPart(msgspec.json.encode(envelope).decode()),), envelope, changed)
 
 
-FILES_LISTED: Final = 12
+FILES_LISTED: Final = 10
 """How many changed files an answer names; a move may touch thousands, and history names them all."""
 
 HASHES_GIVEN: Final = 3
@@ -139,12 +139,12 @@ def describe_outcome(outcome: Outcome, path: str = "") -> dict[str, Any]:
 
 
 def _describe_file(file: ChangedFile, *, hashed: bool) -> dict[str, Any]:
-    """A file whose text changed is the rule, and needs no word for it."""
+    """A file whose text changed is the rule and needs no word for it; `was` says that it moved."""
     entry: dict[str, Any] = {"path": file.path}
-    if file.change != "changed":
-        entry["change"] = file.change
     if file.was:
         entry["was"] = file.was
+    elif file.change != "changed":
+        entry["change"] = file.change
     if file.links:
         entry["links"] = file.links
     elif file.hash and hashed:
