@@ -41,7 +41,7 @@ GROUPS = {
     "Watch and guide assistants": {
         "status": "show running bridges, their assistants and what they did",
         "diffs": "list, accept or reject proposed changes",
-        "page": "print the link to the page, where you review changes",
+        "page": "open the page, where you review changes",
         "pause": "pause assistants: their calls fail until you resume them",
         "resume": "resume assistants that were paused",
         "select": "tell connected assistants what is selected",
@@ -61,7 +61,7 @@ COMMANDS = {name: what for group in GROUPS.values() for name, what in group.item
 
 MODULES = {
     "search": ("search", "context", "index"),
-    "running": ("status", "page", "pause", "resume", "select", "mention"),
+    "running": ("status", "pause", "resume", "select", "mention"),
     "notes.read": ("read", "open", "base"),
     "notes.listing": ("links", "tasks", "tags", "properties"),
     "notes.related": ("related",),

@@ -1,8 +1,4 @@
-"""Commands for a running bridge: `status`, `page`, `pause`, `resume`, `select`, `mention`.
-
-The link that `page` prints contains the token, which is stored in a file that only its owner can read. With
-`--open` the browser gets a link that works once instead, because other users of the machine can see a
-program's arguments.
+"""Commands for a running bridge: `status`, `pause`, `resume`, `select`, `mention`.
 
 `pause` and `resume` ask the bridge, because it knows the assistants by name. If none is running, there are
 only processes of `vaultbridge stdio`, which obey the vault's own list (`activity.pauses`), so that list is
@@ -13,9 +9,8 @@ from __future__ import annotations
 
 import argparse
 import os
-import threading
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from vaultbridge.cli.common import (
     OK,
@@ -23,7 +18,6 @@ from vaultbridge.cli.common import (
     emit,
     find_cache,
     find_default_vault,
-    open_browser,
     open_vault,
     run,
     say,
@@ -35,7 +29,6 @@ from vaultbridge.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from vaultbridge.activity.pauses import Pauses
-    from vaultbridge.protocols.editor.endpoint_file import Endpoint
 
 
 def main_status(argv: list[str]) -> int:
@@ -56,7 +49,7 @@ def _show_status(args: argparse.Namespace) -> int:
         else:
             _show_bridge(bridge)
     if not bridges and not args.json:
-        say("No bridge is running. `vaultbridge serve VAULT` starts one.")
+        say("No bridge is running. `vaultbridge page` opens the page, and starts one for it.")
     return OK
 
 
@@ -105,67 +98,6 @@ def _describe_assistant(assistant: dict[str, Any]) -> list[str]:
 
 def _show_time(at: float | None) -> str:
     return "?" if at is None else datetime.fromtimestamp(at).strftime("%H:%M:%S")
-
-
-OPEN_SECONDS: Final = 10.0
-"""How long we wait for a browser to accept the link; it continues without us."""
-
-
-def main_page(argv: list[str]) -> int:
-    parser = Parser("page", "Print the link to the page, where you review changes. Keep it to yourself.")
-    parser.add_vault()
-    parser.add_argument("--open", action="store_true", help="open it in your browser instead of printing it")
-    return run(parser, argv, _show_page)
-
-
-def _show_page(args: argparse.Namespace) -> int:
-    import asyncio
-
-    from vaultbridge.protocols.editor.client import connect, find_bridge
-    from vaultbridge.web.page import make_page_link
-
-    async def greet() -> None:
-        # Only a connection shows whether it is really running.
-        async with connect(where):
-            pass
-
-    where = find_bridge(find_cache(args.vault))
-    if args.open:
-        link = asyncio.run(_make_link(where))
-        open_browser(link)
-        # The browser is started in a separate thread, which ends with this program.
-        for thread in threading.enumerate():
-            if thread.name == "browser":
-                thread.join(OPEN_SECONDS)
-        return OK
-    asyncio.run(greet())
-    link = make_page_link(where.link, where.token)
-    if args.json:
-        emit({"page": link})
-    else:
-        say(link)
-    return OK
-
-
-async def _make_link(where: Endpoint) -> str:
-    """A link that works once. Raises BridgeNotRunning."""
-    import aiohttp
-
-    from vaultbridge.protocols.editor.client import BridgeNotRunning
-    from vaultbridge.web.api.routes import PREFIX
-    from vaultbridge.web.page import make_code_link
-
-    trust = aiohttp.Fingerprint(bytes.fromhex(where.certificate)) if where.certificate else True
-    headers = {"Authorization": f"Bearer {where.token}"}
-    url = where.url.replace("ws", "http", 1)
-    try:
-        async with (
-            aiohttp.ClientSession(raise_for_status=True) as session,
-            session.post(f"{url}{PREFIX}/code", json={}, headers=headers, ssl=trust) as response,
-        ):
-            return make_code_link(where.link, (await response.json())["code"])
-    except (aiohttp.ClientError, ConnectionError):
-        raise BridgeNotRunning from None
 
 
 PAUSE_EXAMPLES = """\

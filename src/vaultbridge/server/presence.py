@@ -44,7 +44,7 @@ LOOPBACK_FOR_WILDCARD: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 class Presence:
     """The port, token and lock files of one bridge. `certificate` is the fingerprint of the server's
-    certificate, `name` the server's name for people."""
+    certificate, `name` the server's name for people, `temporary` whether it ends when nobody uses it."""
 
     def __init__(
         self,
@@ -56,6 +56,7 @@ class Presence:
         ide_name: str,
         certificate: str = "",
         name: str = "",
+        temporary: bool = False,
     ) -> None:
         self.socket = listening
         self.token = token
@@ -64,6 +65,7 @@ class Presence:
         self._ide_name = ide_name
         self._certificate = certificate
         self._name = name
+        self._temporary = temporary
         self._guests: list[Path] = []
 
     @property
@@ -100,6 +102,7 @@ class Presence:
         ide_name: str = "Obsidian",
         certificate: str = "",
         name: str = "",
+        temporary: bool = False,
     ) -> Presence:
         """Open the port and save it. `cache` is the vault's cache folder. A requested `port` is taken or the
         call fails (0: any free one); otherwise the saved one, the default, or any free one, in this order.
@@ -112,7 +115,16 @@ class Presence:
         listening = open_socket(host, ports)
         token = endpoint.token if endpoint is not None else make_token()
         locks = LockFiles(list_lock_folders(environ, home), swept=list_scanned_folders(environ, home))
-        presence = cls(listening, token, cache, locks, ide_name=ide_name, certificate=certificate, name=name)
+        presence = cls(
+            listening,
+            token,
+            cache,
+            locks,
+            ide_name=ide_name,
+            certificate=certificate,
+            name=name,
+            temporary=temporary,
+        )
         # If another bridge of this vault is running, it keeps the file, because its clients reconnect there.
         # Ours is then named in the second file, which counts once that bridge has ended.
         if endpoint is None or endpoint.port == presence.port or not is_process_alive(endpoint.pid):
@@ -147,4 +159,5 @@ class Presence:
             host=self.host,
             certificate=self._certificate,
             name=self._name,
+            temporary=self._temporary,
         )

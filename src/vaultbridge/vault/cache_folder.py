@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
 CACHE_VARIABLE: Final = "VAULTBRIDGE_CACHE"
-_ABOUT: Final = "vault.json"
+ABOUT_FILE: Final = "vault.json"
 
 ROOM_BYTES: Final = 1 << 20
 """The least free space for a vault's first cache: an empty index and journal take half of it."""
@@ -68,7 +68,7 @@ def vault_cache(vault: Path, base: Path) -> Path:
         adopt_moved(real, folder)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
-        about = folder / _ABOUT
+        about = folder / ABOUT_FILE
         if not about.exists():
             _check_room(folder)
             _describe(about, real)
@@ -130,6 +130,6 @@ class CacheFolder:
 def _describe(about: Path, real: Path) -> None:
     import json
 
-    temporary = about.with_name(f"{_ABOUT}.{os.getpid()}.tmp")
+    temporary = about.with_name(f"{ABOUT_FILE}.{os.getpid()}.tmp")
     temporary.write_text(json.dumps({"vault": str(real), "name": real.name}, ensure_ascii=True) + "\n")
     temporary.replace(about)

@@ -30,7 +30,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """`pid` is the process that listens or listened last, 0 after a clean end. `vault` is the folder's real
     path, for status pages on this machine only. `host` is the address for programs of this machine.
     `certificate` is the SHA-256 of the server's certificate in hexadecimal, empty without TLS. `name` is the
-    server's name for people, if it is not the address."""
+    server's name for people, if it is not the address. `temporary`: the bridge ends when nobody uses it, and
+    gives way to one that somebody starts to stay."""
 
     port: int
     token: str
@@ -39,6 +40,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
     certificate: str = ""
     name: str = ""
+    temporary: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.port < 65536:
