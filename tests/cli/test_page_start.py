@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import re
@@ -227,6 +228,21 @@ def test_a_process_that_took_the_number_of_a_dead_bridge_is_not_one(person: Pers
     assert second["started"] and LINK.fullmatch(second["page"]) and LINK.fullmatch(first["page"])
 
 
+def test_a_used_vault_whose_bridge_s_number_was_taken_is_not_taken_for_served(
+    person: Person, vault: Path
+) -> None:
+    """Here nobody names the vault: the configuration does."""
+    person.config.write_text(f"[server]\nport = 0\n[[vaults]]\npath = {json.dumps(str(vault))}\n", "utf-8")
+    person.open_page(vault)
+    (pid,) = list_bridges(person.cache)
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not is_running(pid))
+    (saved,) = person.cache.glob("*/bridge.json")
+    saved.write_text(saved.read_text("utf-8").replace(str(pid), str(os.getpid())), "utf-8")
+    other = write_vault(person.home / "Other", {"C.md": "c\n"})
+    assert person.list_vaults(person.open_page(other)["page"]) == ["Other", vault.name]
+
+
 def test_two_at_once_start_one_bridge(person: Person, vault: Path) -> None:
     command = [*PROGRAM, "page", str(vault), "--json"]
     both = [
@@ -366,3 +382,29 @@ async def test_what_counts_as_use() -> None:
 def test_a_time_that_makes_no_sense_is_refused(person: Person, vault: Path, minutes: str) -> None:
     done = person.run("serve", vault, f"--end-after={minutes}")
     assert done.returncode == 2 and "--end-after" in done.stderr
+
+
+async def test_status_shows_what_each_session_costs(person: Person, vault: Path) -> None:
+    """And `doctor` proposes to share one bridge when there are many for one vault."""
+    command = [*PROGRAM, "stdio", str(vault)]
+    async with contextlib.AsyncExitStack() as stack:
+        sessions = [await stack.enter_async_context(Process(command, env=person.environ)) for _ in range(3)]
+        for session in sessions:
+            await session.initialize()
+        pids = sorted(session.inner.pid for session in sessions)
+
+        async def count() -> bool:
+            return len(list(person.cache.glob("*/sessions/*"))) == 3
+
+        await ask_until(count)
+        said = json.loads((await asyncio.to_thread(person.run, "status", "--json")).stdout)
+        assert sorted(row["pid"] for row in said["sessions"]) == pids and said["vault"] == str(vault)
+        assert {row["parent"]["pid"] for row in said["sessions"]} == {os.getpid()}
+        assert all(row["memory"]["bytes"] > 2**20 for row in said["sessions"])
+        shown = (await asyncio.to_thread(person.run, "status")).stdout
+        assert "3 sessions over stdio, each a process of its own" in shown and f"process {pids[0]}" in shown
+        done = await asyncio.to_thread(person.run, "doctor", "-v", vault, "--json")
+        findings = [json.loads(line) for line in done.stdout.splitlines()]
+        (found,) = [finding for finding in findings if finding["name"] == "sessions"]
+        assert "3 processes of `vaultbridge stdio`" in found["found"]
+        assert "vaultbridge service install" in found["advice"] and "--shared" in found["advice"]

@@ -110,7 +110,7 @@ async def test_serve_says_in_its_log_which_patterns_match_nothing(tmp_path: Path
     config.write_text(f"[[vaults]]\npath = {json.dumps(str(vault))}\ndeny = ['Secrets/']\n", "utf-8")
     await server.answer("token", "make", "phone", "--deny", "Work/", "--deny", "Wrok/")
     await server.start(vault, "--deny", "Pirvate/", "--deny", "Private/")
-    log = await wait_for_log(server.log, "Did you mean 'Private/'?")
+    log = await wait_for_log(server.log, "The pattern 'Wrok/'")
     assert "The pattern 'Pirvate/' (deny) hides nothing" in log
     assert "The pattern 'Secrets/' (deny of the vault Notes) hides nothing" in log
     assert "The pattern 'Wrok/' (deny of the token phone) hides nothing" in log

@@ -50,6 +50,7 @@ GROUPS = {
     "Serve and call": {
         "stdio": "MCP server on stdin and stdout, started by an assistant",
         "serve": "server for Claude Code, MCP over HTTP, Bridge v1 and the page",
+        "service": "keep one bridge running after login, for all assistants",
         "token": "create, list and revoke access tokens",
         "bridge": "MCP server on stdio for any Bridge v1 server",
         "call": "list and call the tools of any MCP server",
@@ -72,6 +73,7 @@ MODULES = {
     "setup.connect": ("connect",),
     "setup.companion": ("companion",),
     "setup.doctor": ("doctor",),
+    "setup.service": ("service",),
     "setup.token": ("token",),
     "setup.completion": ("completion",),
 }

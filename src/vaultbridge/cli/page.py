@@ -149,13 +149,15 @@ async def _answers(where: Endpoint) -> bool:
 
 def _list_unserved(vault: str | None) -> list[Path]:
     """The vault that the person wants, and those that assistants use, as far as no bridge serves them."""
-    from vaultbridge.server.used_vaults import is_served, list_used_vaults
+    from vaultbridge.server.used_vaults import list_used_vaults
     from vaultbridge.vault.obsidian import find_vault
 
     # The vault's own problem comes first: it is what the person asked for.
     own = [find_vault(vault).resolve()] if vault is not None else []
     used = [folder for folder in list_used_vaults(os.environ) if folder not in own]
-    return own + [folder for folder in used if not is_served(folder, os.environ)]
+    return own + [
+        folder for folder in used if asyncio.run(_find_answering([find_cache(str(folder))])) is None
+    ]
 
 
 async def make_link_once(where: Endpoint) -> str:

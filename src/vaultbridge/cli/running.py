@@ -26,9 +26,11 @@ from vaultbridge.cli.parser import Parser
 from vaultbridge.cli.places import FORMS, find_place_lines, make_mention, make_selection
 from vaultbridge.cli.terminal import escape_controls
 from vaultbridge.errors import InvalidArgument
+from vaultbridge.system import MemoryUse
 
 if TYPE_CHECKING:
     from vaultbridge.activity.pauses import Pauses
+    from vaultbridge.server.used_vaults import VaultSessions
 
 
 def main_status(argv: list[str]) -> int:
@@ -40,14 +42,19 @@ def _show_status(args: argparse.Namespace) -> int:
     import asyncio
 
     from vaultbridge.protocols.editor.client import list_statuses
+    from vaultbridge.server.used_vaults import list_vault_sessions
+    from vaultbridge.system import measure_memory
     from vaultbridge.vault.cache_folder import cache_base
 
     bridges = asyncio.run(list_statuses(cache_base(os.environ)))
     for bridge in bridges:
+        bridge["memory"] = measure_memory(bridge["pid"])
         if args.json:
             emit(bridge)
         else:
             _show_bridge(bridge)
+    for used in list_vault_sessions(os.environ):
+        _show_sessions(used, as_json=args.json)
     if not bridges and not args.json:
         say("No bridge is running. `vaultbridge page` opens the page, and starts one for it.")
     return OK
@@ -55,7 +62,8 @@ def _show_status(args: argparse.Namespace) -> int:
 
 def _show_bridge(bridge: dict[str, Any]) -> None:
     vault = escape_controls(bridge["vault"])
-    say(f"{vault}  port {bridge['port']}  pid {bridge['pid']}  version {bridge['version']}")
+    memory = f"  {_show_memory(bridge['memory'])}" if bridge["memory"] is not None else ""
+    say(f"{vault}  port {bridge['port']}  pid {bridge['pid']}  version {bridge['version']}{memory}")
     if bridge.get("problem"):
         say(f"  {escape_controls(bridge['problem'])}")
     say(f"  open: {bridge['focus'] or 'nothing'}; {bridge['diffs']} diff(s) waiting")
@@ -73,6 +81,36 @@ def _show_bridge(bridge: dict[str, Any]) -> None:
         if not assistant["connected"] and assistant["summary"]:
             left = _show_time(assistant["ended"] or assistant["last"])
             say(f"  {assistant['name']}, disconnected since {left}: {assistant['summary']}")
+
+
+def _show_sessions(used: VaultSessions, *, as_json: bool) -> None:
+    """The processes of `vaultbridge stdio` that use a vault, and what each costs."""
+    from vaultbridge.system import describe_process, measure_memory
+
+    rows = []
+    for pid in used.pids:
+        facts = describe_process(pid)
+        rows.append((pid, facts.parent, describe_process(facts.parent).name, measure_memory(pid)))
+    if as_json:
+        sessions = [
+            {"pid": pid, "parent": {"pid": parent, "name": name}, "memory": memory}
+            for pid, parent, name, memory in rows
+        ]
+        emit({"vault": str(used.folder), "sessions": sessions})
+        return
+    measured = [memory for *_, memory in rows if memory is not None]
+    total = ""
+    if measured:
+        total = f", {_show_memory(MemoryUse(sum(memory.bytes for memory in measured), measured[0].kind))}"
+    what = "1 session" if len(rows) == 1 else f"{len(rows)} sessions"
+    say(f"{escape_controls(used.folder.name)}  {what} over stdio, each a process of its own{total}")
+    for pid, parent, name, memory in rows:
+        cost = f"  {_show_memory(memory)}" if memory is not None else ""
+        say(f"  process {pid}{cost}, started by {escape_controls(name) or 'process'} {parent}")
+
+
+def _show_memory(memory: MemoryUse) -> str:
+    return f"{memory.bytes / 1e6:.0f} MB ({memory.kind})"
 
 
 def _describe_assistant(assistant: dict[str, Any]) -> list[str]:

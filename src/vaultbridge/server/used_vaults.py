@@ -16,14 +16,13 @@ import msgspec
 from msgspec import Struct
 
 from vaultbridge.errors import JSON_ERRORS, VaultbridgeError
-from vaultbridge.protocols.editor.endpoint_file import find_running
 from vaultbridge.server.assistants.catalog import ASSISTANTS, find_config_file
 from vaultbridge.server.assistants.config_file import list_servers, read_text
 from vaultbridge.server.assistants.entry import list_entry_vaults, starts_vaultbridge
 from vaultbridge.server.config.model import config_file, load_config
 from vaultbridge.server.sessions import list_sessions
 from vaultbridge.system import read_private
-from vaultbridge.vault.cache_folder import ABOUT_FILE, cache_base, vault_cache
+from vaultbridge.vault.cache_folder import ABOUT_FILE, cache_base
 from vaultbridge.vault.obsidian import find_vault
 
 
@@ -53,12 +52,6 @@ def list_vault_sessions(environ: Mapping[str, str]) -> list[VaultSessions]:
         if pids := list_sessions(cache):
             found.append(VaultSessions(folder, cache, tuple(pids)))
     return found
-
-
-def is_served(folder: Path, environ: Mapping[str, str]) -> bool:
-    """Whether the process of a bridge that serves this vault is alive. Only connecting shows whether it is
-    really that bridge."""
-    return find_running(vault_cache(folder, cache_base(environ))) is not None
 
 
 def _list_configured(environ: Mapping[str, str]) -> Iterator[Path]:
