@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import signal
 import socket
 import subprocess
@@ -19,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from support import systemctl
 from support.background import ending_bridges, is_running, list_bridges
 from support.files import write_vault
+from support.systemctl import write_program
 from support.waiting import BOUND, wait_until
 from vaultbridge.markdown.yaml import parse_yaml
 from vaultbridge.server.assistants.catalog import ASSISTANTS, find_assistant
@@ -45,10 +44,7 @@ class Machine:
         tools = home / "tools"
         for folder in (self.state, tools, home / ".cursor", home / ".codex"):
             folder.mkdir(parents=True)
-        control = tools / "systemctl"
-        words = [sys.executable, str(Path(systemctl.__file__)), str(self.state)]
-        control.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', "utf-8")
-        control.chmod(0o755)
+        write_program(tools, self.state)
         self.environ = {
             **os.environ,
             "HOME": str(home),
@@ -287,7 +283,9 @@ def test_limits_are_kept_from_one_way_to_the_other(settled: Machine, vault: Path
     settled.answer("connect", "cursor", vault, "--name", "n", "--shared")
     (token,) = settled.list_tokens()
     assert (token["deny"], token["review"]) == (["Private/"], "all")
-    plain = settled.run("connect", "cursor", vault, "--name", "n")
+    plain = settled.answer("connect", "cursor", vault, "--name", "n")
+    assert not plain["changed"] and "already connected to n, shared" in plain["message"]
+    plain = settled.run("connect", "cursor", vault, "--name", "n", "--read-only")
     assert plain.returncode == 1 and "--replace" in plain.stderr
     again = settled.answer("connect", "cursor", vault, "--name", "n", "--shared")
     assert not again["changed"] and settled.list_tokens() == [token]

@@ -36,6 +36,14 @@ def read_unit(text: str) -> tuple[list[str], dict[str, str]]:
     return words, environ
 
 
+def write_program(tools: Path, state: Path) -> None:
+    """Write the substitute into a folder of PATH; `state` is where it keeps what it did."""
+    program = tools / "systemctl"
+    words = [sys.executable, str(Path(__file__)), str(state)]
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', "utf-8")
+    program.chmod(0o755)
+
+
 def main(folder: Path, *asked: str) -> int:
     with (folder / "asked").open("a", encoding="utf-8") as log:
         log.write(" ".join(asked) + "\n")

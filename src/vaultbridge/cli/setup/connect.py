@@ -234,6 +234,9 @@ def _add(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
         return _share(args, assistant, file, vault, name)
     former = _find_shared(assistant, file, name)
     if former is not None and not args.replace:
+        if not args.options:
+            text = f"{assistant.title} is already connected to {name}, shared."
+            return _report(args, assistant, file, text, changed=False)
         raise EditRefused(
             f"{assistant.title} shares a bridge for {name}.",
             hint="Add --shared to change its limits, or --replace to start a process of its own instead.",
