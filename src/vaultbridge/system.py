@@ -179,15 +179,45 @@ def describe_process(pid: int) -> ProcessFacts:
 
 
 def _ask_ps(pid: int) -> ProcessFacts:
+    parent, _, name = _run_ps("ppid=,comm=", pid).partition(" ")
+    return ProcessFacts(Path(name.strip()).name, int(parent)) if parent.isdigit() else ProcessFacts()
+
+
+def _run_ps(fields: str, pid: int) -> str:
+    """What `ps` says about a process; "" if it says nothing."""
     import subprocess
 
     try:
-        command = ["ps", "-o", "ppid=,comm=", "-p", str(pid)]
+        command = ["ps", "-o", fields, "-p", str(pid)]
         output = subprocess.run(command, capture_output=True, timeout=PROCESS_SECONDS, check=True).stdout
-        parent, _, name = output.decode("utf-8", "replace").strip().partition(" ")
-        return ProcessFacts(Path(name.strip()).name, int(parent))
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return ProcessFacts()
+        return output.decode("utf-8", "replace").strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+class MemoryUse(Struct, frozen=True):
+    """`kind` is "PSS", in which what several processes share counts once for all of them together, or "RSS",
+    in which each counts all of it."""
+
+    bytes: int
+    kind: str
+
+
+def measure_memory(pid: int) -> MemoryUse | None:
+    """The memory that a process of this user holds; None if the system does not say."""
+    import re
+
+    for name, field, kind in (("smaps_rollup", "Pss", "PSS"), ("status", "VmRSS", "RSS")):
+        try:
+            with open(f"/proc/{pid}/{name}", encoding="ascii", errors="replace") as file:
+                found = re.search(rf"^{field}:\s*(\d+) kB", file.read(16_384), re.MULTILINE)
+        except OSError:
+            continue
+        if found is not None:
+            return MemoryUse(int(found[1]) * 1024, kind)
+    if sys.platform == "darwin" and (said := _run_ps("rss=", pid)).isdigit():
+        return MemoryUse(int(said) * 1024, "RSS")
+    return None
 
 
 def read_ordinary(path: Path, most: int) -> bytes:

@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from support.background import ending_bridges
 from support.serve import served
+from support.systemctl import write_program
 from support.waiting import BOUND
 
 ROOT = Path(__file__).parents[2]
@@ -69,6 +71,7 @@ def make_home(home: Path) -> Path:
     (beside / ".mcp.json").write_text(json.dumps({"mcpServers": {"notes": server}}), "utf-8")
     program = home / "bin" / "vaultbridge"
     program.parent.mkdir()
+    write_program(program.parent, program.parent)
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m vaultbridge "$@"\n', "utf-8")
     program.chmod(0o755)
     return vault
@@ -82,6 +85,13 @@ def test_the_documents_show_command_lines() -> None:
 async def test_every_command_line_of_the_documents_works(tmp_path: Path) -> None:
     home = tmp_path / "home"
     vault = make_home(home)
+    with ending_bridges(home / "cache"):
+        failed = await run_lines(home, vault)
+    assert not failed
+
+
+async def run_lines(home: Path, vault: Path) -> list[tuple[str, int, str]]:
+    """Each line that failed, with its exit code and what it said."""
     async with served(home, vault) as server:
         environ = {**server.environ, "PATH": f"{home / 'bin'}:{os.environ['PATH']}"}
         failed = []
@@ -105,4 +115,4 @@ async def test_every_command_line_of_the_documents_works(tmp_path: Path) -> None
             refused = shown.startswith("curl") and re.search(r'"success":false|"error":', done.stdout)
             if done.returncode != 0 or "Traceback" in done.stderr or refused:
                 failed.append((shown, done.returncode, done.stderr.strip() or done.stdout))
-    assert not failed
+    return failed

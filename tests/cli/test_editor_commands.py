@@ -139,13 +139,19 @@ async def test_status_names_bridges_clients_and_their_last_messages(server: Serv
         )
     assert await server.end() == 0
     code, out, _ = await server.command("status")
-    assert (code, out) == (0, "No bridge is running. `vaultbridge serve VAULT` starts one.\n")
+    assert (code, out) == (
+        0,
+        "No bridge is running. `vaultbridge page` opens the page, and starts one for it.\n",
+    )
 
 
 async def test_a_killed_bridge_is_not_reported_as_running(server: Served, vault: Path) -> None:
     await server.kill()
     code, out, _ = await server.command("status")
-    assert (code, out) == (0, "No bridge is running. `vaultbridge serve VAULT` starts one.\n")
+    assert (code, out) == (
+        0,
+        "No bridge is running. `vaultbridge page` opens the page, and starts one for it.\n",
+    )
     code, _, err = await server.command("select", vault, "Plain")
     assert code == 1 and "No bridge is running" in err
 

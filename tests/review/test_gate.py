@@ -94,7 +94,12 @@ def test_with_nobody_to_ask_the_answer_says_how_a_person_decides(reviewed: Make)
     facts = pending.value.facts
     assert (facts["status"], facts["id"]) == ("pending", "p1")
     assert facts["files"] == [{"path": "A.md", "change": "changed"}]
-    for words in ("Nobody can be asked right now", "`vaultbridge diffs`", 'history with id "p1"'):
+    for words in (
+        "Nobody can be asked right now",
+        "`vaultbridge page`",
+        "`vaultbridge diffs`",
+        'history with id "p1"',
+    ):
         assert words in facts["message"]
 
 
@@ -123,7 +128,8 @@ def test_after_the_wait_the_call_is_pending(reviewed: Make) -> None:
     vault.store.set_present(1)
     with pytest.raises(ChangePending) as pending:
         vault.with_gate("all", wait=0.01).apply([Append(note="A", content="x")])
-    assert "has not decided yet" in pending.value.facts["message"]
+    for words in ("has not decided yet", "`vaultbridge page`"):
+        assert words in pending.value.facts["message"]
 
 
 def test_a_rejection_says_why(reviewed: Make) -> None:
@@ -142,6 +148,7 @@ def test_a_client_that_can_ask_its_user_does_so(reviewed: Make) -> None:
     assert vault.apply(Append(note="A", content="three"), caller=caller).change_id
     (message,) = caller.messages
     assert "robot wants to change your vault (append): A.md (changed)" in message
+    assert "`vaultbridge page`" in message
     assert "+three" in message
     with pytest.raises(ChangeRejected):
         vault.apply(Delete(note="A"), caller=QuietCaller(["reject"]))

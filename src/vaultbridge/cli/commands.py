@@ -41,7 +41,7 @@ GROUPS = {
     "Watch and guide assistants": {
         "status": "show running bridges, their assistants and what they did",
         "diffs": "list, accept or reject proposed changes",
-        "page": "print the link to the page, where you review changes",
+        "page": "open the page, where you review changes",
         "pause": "pause assistants: their calls fail until you resume them",
         "resume": "resume assistants that were paused",
         "select": "tell connected assistants what is selected",
@@ -50,6 +50,7 @@ GROUPS = {
     "Serve and call": {
         "stdio": "MCP server on stdin and stdout, started by an assistant",
         "serve": "server for Claude Code, MCP over HTTP, Bridge v1 and the page",
+        "service": "keep one bridge running after login, for all assistants",
         "token": "create, list and revoke access tokens",
         "bridge": "MCP server on stdio for any Bridge v1 server",
         "call": "list and call the tools of any MCP server",
@@ -61,7 +62,7 @@ COMMANDS = {name: what for group in GROUPS.values() for name, what in group.item
 
 MODULES = {
     "search": ("search", "context", "index"),
-    "running": ("status", "page", "pause", "resume", "select", "mention"),
+    "running": ("status", "pause", "resume", "select", "mention"),
     "notes.read": ("read", "open", "base"),
     "notes.listing": ("links", "tasks", "tags", "properties"),
     "notes.related": ("related",),
@@ -72,6 +73,7 @@ MODULES = {
     "setup.connect": ("connect",),
     "setup.companion": ("companion",),
     "setup.doctor": ("doctor",),
+    "setup.service": ("service",),
     "setup.token": ("token",),
     "setup.completion": ("completion",),
 }

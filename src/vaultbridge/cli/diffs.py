@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from vaultbridge.cli.common import FAILED, OK, ask_bridge, emit, find_cache, run, say
+from vaultbridge.cli.common import FAILED, OK, ask_bridge, emit, find_cache, own_command, run, say
 from vaultbridge.cli.parser import Parser, parse_integer
 
 if TYPE_CHECKING:
@@ -124,7 +124,8 @@ def main(argv: list[str]) -> int:
     parser = Parser(
         "diffs",
         "Show the changes that are waiting for you, and decide on them.",
-        epilog="Assistants wait only while something can show you their changes: keep --watch running.",
+        epilog="Assistants wait only while something can show you their changes: keep --watch running or open"
+        " the page with `vaultbridge page`.",
     )
     parser.add_vault()
     parser.add_argument("id", metavar="ID", nargs="?", help="show this change, or decide on it")
@@ -172,6 +173,8 @@ def _decide_diffs(args: argparse.Namespace) -> int:
         emit(proposal) if args.json else say(render_proposal_heading(proposal))
     if not waiting and not args.json:
         say("No change is waiting.")
+    elif not args.json:
+        sys.stderr.write(f"To look at them and decide in your browser: {own_command()} page\n")
     return OK
 
 

@@ -1,8 +1,4 @@
-"""Commands for a running bridge: `status`, `page`, `pause`, `resume`, `select`, `mention`.
-
-The link that `page` prints contains the token, which is stored in a file that only its owner can read. With
-`--open` the browser gets a link that works once instead, because other users of the machine can see a
-program's arguments.
+"""Commands for a running bridge: `status`, `pause`, `resume`, `select`, `mention`.
 
 `pause` and `resume` ask the bridge, because it knows the assistants by name. If none is running, there are
 only processes of `vaultbridge stdio`, which obey the vault's own list (`activity.pauses`), so that list is
@@ -13,18 +9,15 @@ from __future__ import annotations
 
 import argparse
 import os
-import threading
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from vaultbridge.cli.common import (
     OK,
     ask_bridge,
     emit,
-    find_cache,
     find_default_vault,
     find_state,
-    open_browser,
     open_vault,
     run,
     say,
@@ -33,10 +26,11 @@ from vaultbridge.cli.parser import Parser
 from vaultbridge.cli.places import FORMS, find_place_lines, make_mention, make_selection
 from vaultbridge.cli.terminal import escape_controls
 from vaultbridge.errors import InvalidArgument
+from vaultbridge.system import MemoryUse
 
 if TYPE_CHECKING:
     from vaultbridge.activity.pauses import Pauses
-    from vaultbridge.protocols.editor.endpoint_file import Endpoint
+    from vaultbridge.server.used_vaults import VaultSessions
 
 
 def main_status(argv: list[str]) -> int:
@@ -48,22 +42,28 @@ def _show_status(args: argparse.Namespace) -> int:
     import asyncio
 
     from vaultbridge.protocols.editor.client import list_statuses
+    from vaultbridge.server.used_vaults import list_vault_sessions
+    from vaultbridge.system import measure_memory
     from vaultbridge.vault.folders import find_bases
 
     bridges = asyncio.run(list_statuses(find_bases(os.environ).cache))
     for bridge in bridges:
+        bridge["memory"] = measure_memory(bridge["pid"])
         if args.json:
             emit(bridge)
         else:
             _show_bridge(bridge)
+    for used in list_vault_sessions(os.environ):
+        _show_sessions(used, as_json=args.json)
     if not bridges and not args.json:
-        say("No bridge is running. `vaultbridge serve VAULT` starts one.")
+        say("No bridge is running. `vaultbridge page` opens the page, and starts one for it.")
     return OK
 
 
 def _show_bridge(bridge: dict[str, Any]) -> None:
     vault = escape_controls(bridge["vault"])
-    say(f"{vault}  port {bridge['port']}  pid {bridge['pid']}  version {bridge['version']}")
+    memory = f"  {_show_memory(bridge['memory'])}" if bridge["memory"] is not None else ""
+    say(f"{vault}  port {bridge['port']}  pid {bridge['pid']}  version {bridge['version']}{memory}")
     if bridge.get("problem"):
         say(f"  {escape_controls(bridge['problem'])}")
     for notice in bridge.get("notices", ()):
@@ -83,6 +83,36 @@ def _show_bridge(bridge: dict[str, Any]) -> None:
         if not assistant["connected"] and assistant["summary"]:
             left = _show_time(assistant["ended"] or assistant["last"])
             say(f"  {assistant['name']}, disconnected since {left}: {assistant['summary']}")
+
+
+def _show_sessions(used: VaultSessions, *, as_json: bool) -> None:
+    """The processes of `vaultbridge stdio` that use a vault, and what each costs."""
+    from vaultbridge.system import describe_process, measure_memory
+
+    rows = []
+    for pid in used.pids:
+        facts = describe_process(pid)
+        rows.append((pid, facts.parent, describe_process(facts.parent).name, measure_memory(pid)))
+    if as_json:
+        sessions = [
+            {"pid": pid, "parent": {"pid": parent, "name": name}, "memory": memory}
+            for pid, parent, name, memory in rows
+        ]
+        emit({"vault": str(used.folder), "sessions": sessions})
+        return
+    measured = [memory for *_, memory in rows if memory is not None]
+    total = ""
+    if measured:
+        total = f", {_show_memory(MemoryUse(sum(memory.bytes for memory in measured), measured[0].kind))}"
+    what = "1 session" if len(rows) == 1 else f"{len(rows)} sessions"
+    say(f"{escape_controls(used.folder.name)}  {what} over stdio, each a process of its own{total}")
+    for pid, parent, name, memory in rows:
+        cost = f"  {_show_memory(memory)}" if memory is not None else ""
+        say(f"  process {pid}{cost}, started by {escape_controls(name) or 'process'} {parent}")
+
+
+def _show_memory(memory: MemoryUse) -> str:
+    return f"{memory.bytes / 1e6:.0f} MB ({memory.kind})"
 
 
 def _describe_assistant(assistant: dict[str, Any]) -> list[str]:
@@ -108,67 +138,6 @@ def _describe_assistant(assistant: dict[str, Any]) -> list[str]:
 
 def _show_time(at: float | None) -> str:
     return "?" if at is None else datetime.fromtimestamp(at).strftime("%H:%M:%S")
-
-
-OPEN_SECONDS: Final = 10.0
-"""How long we wait for a browser to accept the link; it continues without us."""
-
-
-def main_page(argv: list[str]) -> int:
-    parser = Parser("page", "Print the link to the page, where you review changes. Keep it to yourself.")
-    parser.add_vault()
-    parser.add_argument("--open", action="store_true", help="open it in your browser instead of printing it")
-    return run(parser, argv, _show_page)
-
-
-def _show_page(args: argparse.Namespace) -> int:
-    import asyncio
-
-    from vaultbridge.protocols.editor.client import connect, find_bridge
-    from vaultbridge.web.page import make_page_link
-
-    async def greet() -> None:
-        # Only a connection shows whether it is really running.
-        async with connect(where):
-            pass
-
-    where = find_bridge(find_cache(args.vault))
-    if args.open:
-        link = asyncio.run(_make_link(where))
-        open_browser(link)
-        # The browser is started in a separate thread, which ends with this program.
-        for thread in threading.enumerate():
-            if thread.name == "browser":
-                thread.join(OPEN_SECONDS)
-        return OK
-    asyncio.run(greet())
-    link = make_page_link(where.link, where.token)
-    if args.json:
-        emit({"page": link})
-    else:
-        say(link)
-    return OK
-
-
-async def _make_link(where: Endpoint) -> str:
-    """A link that works once. Raises BridgeNotRunning."""
-    import aiohttp
-
-    from vaultbridge.protocols.editor.client import BridgeNotRunning
-    from vaultbridge.web.api.routes import PREFIX
-    from vaultbridge.web.page import make_code_link
-
-    trust = aiohttp.Fingerprint(bytes.fromhex(where.certificate)) if where.certificate else True
-    headers = {"Authorization": f"Bearer {where.token}"}
-    url = where.url.replace("ws", "http", 1)
-    try:
-        async with (
-            aiohttp.ClientSession(raise_for_status=True) as session,
-            session.post(f"{url}{PREFIX}/code", json={}, headers=headers, ssl=trust) as response,
-        ):
-            return make_code_link(where.link, (await response.json())["code"])
-    except (aiohttp.ClientError, ConnectionError):
-        raise BridgeNotRunning from None
 
 
 PAUSE_EXAMPLES = """\

@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from vaultbridge.cli.common import OK, emit, open_browser, own_command, run, say
 from vaultbridge.cli.parser import OPTION_HELP, VAULT_HELP, Parser, parse_port
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 EPILOG = """The configuration file has the same settings and more (docs/config.md); these options override it.
 Without --port, it uses the port this vault had last, otherwise 3000, otherwise any free one."""
+
+LONGEST_MINUTES: Final = 10_080
+"""A week: a server that may be unused for longer is meant to stay."""
 
 
 def main(argv: list[str]) -> int:
@@ -72,6 +75,12 @@ def main(argv: list[str]) -> int:
         "--link", action="store_true", help="print the page's link even if the output is not a terminal"
     )
     parser.add_argument("--no-ide", action="store_true", help="write no lock file for Claude Code")
+    parser.add_argument(
+        "--end-after",
+        type=_parse_minutes,
+        metavar="MINUTES",
+        help="end when no page and no assistant has used it for this long",
+    )
     parser.add_argument("--config", type=Path, metavar="FILE", help="another configuration file")
     parser.add_argument("--log-level", choices=("debug", "info", "warning", "error"))
     return run(parser, argv, _serve)
@@ -85,6 +94,18 @@ def _parse_origin(text: str) -> str:
     return _check(text, explain_bad_origin(text))
 
 
+def _parse_minutes(text: str) -> float:
+    minutes = float(text)
+    if not 0 < minutes <= LONGEST_MINUTES:
+        raise argparse.ArgumentTypeError(
+            f"{text[:40]} is not possible; write up to {LONGEST_MINUTES} minutes"
+        )
+    return minutes
+
+
+_parse_minutes.__name__ = "number"  # argparse says it: "invalid number value"
+
+
 def _check(text: str, fault: str) -> str:
     if fault:
         raise argparse.ArgumentTypeError(f"{text[:60]!r} is not possible. {fault}")
@@ -95,6 +116,7 @@ def _serve(args: argparse.Namespace) -> int:
     import asyncio
 
     from vaultbridge.server.config.model import apply_environment, config_file, load_config
+    from vaultbridge.server.last_use import LastUse
     from vaultbridge.server.logs import start_logging
     from vaultbridge.server.serve import ServeOptions, serve
 
@@ -117,7 +139,12 @@ def _serve(args: argparse.Namespace) -> int:
     args.vaults = choice.vaults
     config = overlay(written)
     start_logging(config.log.level)
-    options = ServeOptions(config=config, config_file=file, overlay=overlay)
+    options = ServeOptions(
+        config=config,
+        config_file=file,
+        overlay=overlay,
+        last_use=LastUse(args.end_after * 60) if args.end_after is not None else None,
+    )
 
     def say_where(listening: Listening) -> None:
         if choice.source == "obsidian" and contains_notes(find_here()):

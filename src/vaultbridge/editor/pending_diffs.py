@@ -425,5 +425,5 @@ async def _snapshot(journal: NoteJournal | None) -> bytes | None:
 def _no_front_end() -> ObsidianNotRunning:
     return ObsidianNotRunning(
         "No editor that can show a diff is connected.",
-        hint="Decide in the terminal, or open the vaultbridge page or the Obsidian companion.",
+        hint="Decide in the terminal, or open the page with `vaultbridge page`, or the Obsidian companion.",
     )

@@ -30,7 +30,14 @@ from vaultbridge.review.model import (
     make_rows,
     texts_of,
 )
-from vaultbridge.review.policy import ChangePending, Reason, ReviewRules, find_reason, find_strictest
+from vaultbridge.review.policy import (
+    WHERE,
+    ChangePending,
+    Reason,
+    ReviewRules,
+    find_reason,
+    find_strictest,
+)
 from vaultbridge.review.rebase import describe_scope, encode_operations
 from vaultbridge.review.store import ReviewStore, store_of
 
@@ -270,14 +277,12 @@ class ReviewGate:
 
 NOBODY: Final = (
     "Nobody can be asked right now: neither the page nor the companion is open, and this client cannot ask "
-    "its user. A person decides on the page, in Obsidian, or in a terminal with `vaultbridge diffs`."
+    f"its user. A person decides {WHERE}."
 )
-SHOWN: Final = (
-    "The person sees it in this conversation and decides there, on the page, in Obsidian, or in a terminal "
-    "with `vaultbridge diffs`."
-)
-BUSY: Final = "Many changes are already waiting."
-NOT_YET: Final = "The person has not decided yet."
+SHOWN: Final = f"The person sees it in this conversation and decides there, {WHERE}."
+ELSEWHERE: Final = "You can also decide on the page: `vaultbridge page` opens it."
+BUSY: Final = f"Many changes are already waiting. A person decides {WHERE}."
+NOT_YET: Final = f"The person has not decided yet; that is possible {WHERE}."
 
 
 def _finish(store: ReviewStore, proposal: Proposal) -> Outcome:
@@ -323,4 +328,4 @@ def describe_for_dialog(proposal: Proposal) -> str:
     diff = "".join(make_diff(*texts_of(file), file.path) for file in files if has_text(file))
     if len(diff) > DIALOG_CHARS:
         diff = diff[:DIALOG_CHARS] + "\n… (the rest is left out; the page shows it)"
-    return f"{text}\n\n{diff}" if diff else text
+    return f"{text}\n\n{diff}\n\n{ELSEWHERE}" if diff else f"{text}\n\n{ELSEWHERE}"

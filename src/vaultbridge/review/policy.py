@@ -53,6 +53,13 @@ class ReviewRules(Struct, frozen=True, kw_only=True):
 NO_REVIEW: Final = ReviewRules()
 
 
+WHERE: Final = (
+    "on the page (the command `vaultbridge page` opens it), in Obsidian, or in a terminal with "
+    "`vaultbridge diffs`"
+)
+"""Where a person decides. A person whose assistant talks over stdio may not know that there is a page."""
+
+
 class ChangePending(BaseException):
     """A change was not made, because a person has not decided yet. It ends the call, and the catalog turns it
     into an answer. Not an Exception, so that no tool takes it for a failure."""

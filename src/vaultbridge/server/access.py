@@ -187,7 +187,7 @@ class Access:
         """The token of each principal; empty when the tokens cannot be read."""
         try:
             return {
-                token.principal: TokenFacts(token.id, token.name, token.vaults)
+                token.principal: TokenFacts(token.id, token.name, self._servers.list_names(token))
                 for token in self._tokens.list_tokens()
             }
         except VaultbridgeError:

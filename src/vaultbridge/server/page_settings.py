@@ -198,7 +198,10 @@ class SettingsRoutes:
         here = self._facts.vaults[0].folder
         environ = self._facts.environ
         rows = await asyncio.to_thread(
-            lambda: [_describe_connection(assistant, environ, here, vaults) for assistant in ASSISTANTS]
+            lambda: [
+                _describe_connection(assistant, environ, here, vaults, self._facts.tokens)
+                for assistant in ASSISTANTS
+            ]
         )
         return {"assistants": rows}
 
@@ -279,12 +282,17 @@ def _render_scope(scope: Any) -> dict[str, Any]:
 
 
 def _describe_connection(
-    assistant: Assistant, environ: Mapping[str, str], here: Path, vaults: Mapping[str, str]
+    assistant: Assistant,
+    environ: Mapping[str, str],
+    here: Path,
+    vaults: Mapping[str, str],
+    tokens: TokenStore,
 ) -> dict[str, Any]:
     """Whether an assistant starts us, for which of the served vaults, and how to change that."""
     from vaultbridge.server.assistants.catalog import find_config_file, is_installed
     from vaultbridge.server.assistants.config_file import list_servers, read_text
     from vaultbridge.server.assistants.entry import parse_entry, starts_vaultbridge
+    from vaultbridge.server.assistants.shared import find_shared_vault, read_shared_entry
 
     file = find_config_file(assistant, environ, here=here)
     state, detail = "not connected" if is_installed(assistant, file) else "not installed", ""
@@ -292,7 +300,11 @@ def _describe_connection(
     try:
         if (text := read_text(file)) is not None:
             for name, entry in list_servers(text, assistant).items():
-                if starts_vaultbridge(entry):
+                if (shared := read_shared_entry(entry)) is not None:
+                    place = find_shared_vault(entry, tokens)
+                    vault = vaults.get(str(place), "")
+                    servers.append({"name": name, "vault": vault, "command": f"{shared.url} (shared)"})
+                elif starts_vaultbridge(entry):
                     words = parse_entry(entry)
                     folders = (os.path.realpath(expand_home(read_file_uri(word))) for word in words[1:])
                     vault = next((vaults[folder] for folder in folders if folder in vaults), "")

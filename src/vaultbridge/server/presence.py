@@ -54,7 +54,7 @@ LOOPBACK_FOR_WILDCARD: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 class Presence:
     """The port, token and lock files of one bridge. `certificate` is the fingerprint of the server's
-    certificate, `name` the server's name for people."""
+    certificate, `name` the server's name for people, `temporary` whether it ends when nobody uses it."""
 
     def __init__(
         self,
@@ -67,6 +67,7 @@ class Presence:
         ide_name: str,
         certificate: str = "",
         name: str = "",
+        temporary: bool = False,
     ) -> None:
         self.socket = listening
         self.token = token
@@ -76,6 +77,7 @@ class Presence:
         self._ide_name = ide_name
         self._certificate = certificate
         self._name = name
+        self._temporary = temporary
         self._guests: list[Path] = []
 
     @property
@@ -112,6 +114,7 @@ class Presence:
         ide_name: str = "Obsidian",
         certificate: str = "",
         name: str = "",
+        temporary: bool = False,
     ) -> Presence:
         """Open the port and save it. `cache` is the vault's cache folder. A requested `port` is taken or the
         call fails (0: any free one); otherwise the saved one, the default, or any free one, in this order.
@@ -134,6 +137,7 @@ class Presence:
             ide_name=ide_name,
             certificate=certificate,
             name=name,
+            temporary=temporary,
         )
         # If another bridge of this vault is running, it keeps the file, because its clients reconnect there.
         # Ours is then named in the second file, which counts once that bridge has ended.
@@ -178,4 +182,5 @@ class Presence:
             certificate=self._certificate,
             name=self._name,
             locks=str(next(iter(self._find_lock_folders()), "")) if self.fits_claude_code else "",
+            temporary=self._temporary,
         )

@@ -31,13 +31,11 @@ from vaultbridge.activity.clients import Activity
 from vaultbridge.activity.counters import Counters
 from vaultbridge.activity.pauses import Pauses
 from vaultbridge.engine import Engine
-from vaultbridge.errors import InvalidArgument, VaultbridgeError
+from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import SWITCH_SECONDS
 from vaultbridge.plugins.listing import CodeSource
 from vaultbridge.protocols.bridge_v1.routes import add_bridge_routes
 from vaultbridge.protocols.connection import cancel_and_wait
-from vaultbridge.protocols.editor.client import connect
-from vaultbridge.protocols.editor.endpoint_file import find_running
 from vaultbridge.protocols.http.guard import LOOPBACK, HostGuard
 from vaultbridge.protocols.http.listen import reserve_connections, serve_app
 from vaultbridge.protocols.mcp.http.endpoint import EndExchanges, add_mcp_routes
@@ -52,7 +50,9 @@ from vaultbridge.server.access import (
 from vaultbridge.server.assistants.entry import find_own_command
 from vaultbridge.server.config.model import Config, ServerConfig
 from vaultbridge.server.ide import HubAccess, IdeService
+from vaultbridge.server.last_use import LastUse
 from vaultbridge.server.live import LiveConfig, watch
+from vaultbridge.server.other_bridges import OtherBridge, find_other_bridges, replace_temporary
 from vaultbridge.server.page_settings import ServedFacts, add_settings_routes
 from vaultbridge.server.presence import LOOPBACK_FOR_WILDCARD, Presence
 from vaultbridge.server.servers import ServedVault, Servers, find_served_vaults
@@ -100,35 +100,6 @@ def load_tls(server: ServerConfig) -> Tls | None:
     return Tls(context, hashlib.sha256(ssl.PEM_cert_to_DER_cert(own)).hexdigest())
 
 
-ASKING_SECONDS: Final = 2.0
-"""How long another bridge may take to answer: our start waits for it."""
-
-
-class OtherBridge(Struct, frozen=True):
-    vault: str
-    port: int
-    pid: int
-
-
-async def find_other_bridges(engines: Sequence[Engine]) -> tuple[OtherBridge, ...]:
-    """Find other bridges that serve these vaults. Call it before our own endpoint file is written.
-
-    Two bridges for one vault are allowed, but seldom intended. The endpoint file of a killed process may name
-    a process id that is in use again, so each bridge is asked.
-    """
-    bridges = []
-    for engine in engines:
-        known = find_running(engine.cache)
-        if known is None or known.pid == os.getpid():
-            continue
-        try:
-            async with asyncio.timeout(ASKING_SECONDS), connect(known):
-                bridges.append(OtherBridge(engine.name, known.port, known.pid))
-        except (VaultbridgeError, TimeoutError):
-            continue
-    return tuple(bridges)
-
-
 IDLE_SECONDS: Final = 30.0
 """How long a connection may take to send a whole request, or stay idle: a caller that drips its headers is
 disconnected, one that polls is not."""
@@ -146,11 +117,12 @@ log = logging.getLogger("vaultbridge.serve")
 
 class ServeOptions(Struct, frozen=True, kw_only=True):
     """`config_file` may not exist. `overlay` overrides the file by the environment and the command line;
-    `config` is the result at the start."""
+    `config` is the result at the start. With `last_use`, the server ends when nobody uses it."""
 
     config: Config
     config_file: Path
     overlay: Callable[[Config], Config]
+    last_use: LastUse | None = None
 
 
 class Listening(Struct, frozen=True):
@@ -197,7 +169,9 @@ async def run_server(
         engines = [await asyncio.to_thread(servers.engines.__getitem__, vault.name) for vault in vaults]
         folders = [vault.folder for vault in vaults]
         others = await find_other_bridges(engines)
-        presence = _claim_presence(config, engines[0].cache, folders, tls, environ)
+        if options.last_use is None:
+            others = await replace_temporary(others)
+        presence = _claim_presence(options, engines[0].cache, folders, tls, environ)
         stack.callback(presence.socket.close)
         guard = _make_guard(config)
         pauses = Pauses([engine.state for engine in engines])
@@ -243,6 +217,9 @@ async def run_server(
             environ=environ,
         )
         app, end_exchanges = _make_app(config, guard, servers, access, ide, codes, assistants, facts)
+        if options.last_use is not None:
+            app.middlewares.append(options.last_use.count)
+            options.last_use.watch(activity)
         await stack.enter_async_context(
             serve_app(
                 app,
@@ -264,7 +241,7 @@ async def run_server(
             stack.push_async_callback(cancel_and_wait, asyncio.create_task(presence.follow()))
         watching = asyncio.create_task(_follow_config(options.config_file, live, access, end_exchanges))
         stack.push_async_callback(cancel_and_wait, watching)
-        notices = [_describe_other(other) for other in others]
+        notices = [str(other) for other in others]
         if config.ide.enabled and not announced:
             notices.append(NOT_FOR_CLAUDE_CODE)
         yield Listening(
@@ -282,8 +259,9 @@ async def run_server(
 
 
 def _claim_presence(
-    config: Config, cache: Path, folders: Sequence[Path], tls: Tls | None, environ: Mapping[str, str]
+    options: ServeOptions, cache: Path, folders: Sequence[Path], tls: Tls | None, environ: Mapping[str, str]
 ) -> Presence:
+    config = options.config
     return Presence.claim(
         cache,
         folders,
@@ -294,6 +272,7 @@ def _claim_presence(
         ide_name=config.ide.name,
         certificate=tls.fingerprint if tls is not None else "",
         name=next(iter(config.server.hosts), "") if tls is not None else "",
+        temporary=options.last_use is not None,
     )
 
 
@@ -337,7 +316,8 @@ async def serve(
     announce: Callable[[Listening], None],
     environ: Mapping[str, str] = os.environ,
 ) -> None:
-    """Serve until SIGINT, SIGTERM or SIGHUP. A second signal ends the process at once."""
+    """Serve until SIGINT, SIGTERM or SIGHUP, or until nobody uses the server if `options` say so. A second
+    signal ends the process at once."""
     sys.setswitchinterval(SWITCH_SECONDS)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -356,8 +336,21 @@ async def serve(
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
     async with run_server(options, environ) as listening_at:
         announce(listening_at)
-        await stop.wait()
+        if options.last_use is not None and not await _outlasts(stop, options.last_use):
+            log.info("Nobody has used this server for a while")
+        else:
+            await stop.wait()
         log.info("Stopping")
+
+
+async def _outlasts(stop: asyncio.Event, last_use: LastUse) -> bool:
+    """Wait until the server is stopped, or is not used any more; returns whether it was stopped."""
+    unused = asyncio.create_task(last_use.wait_unused())
+    stopped = asyncio.create_task(stop.wait())
+    await asyncio.wait((unused, stopped), return_when=asyncio.FIRST_COMPLETED)
+    for task in (unused, stopped):
+        await cancel_and_wait(task)
+    return stop.is_set()
 
 
 def check_exposure(config: Config, tokens: TokenStore) -> None:
@@ -432,10 +425,3 @@ def _make_app(
     app.on_shutdown.append(reported.close)
     add_no_oauth_route(app)
     return app, end_exchanges
-
-
-def _describe_other(other: OtherBridge) -> str:
-    return (
-        f"Another bridge (port {other.port}, process {other.pid}) serves {other.vault} already: "
-        "Claude Code asks which one to use, and commands go to that one."
-    )

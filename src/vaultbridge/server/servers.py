@@ -11,7 +11,6 @@ made private must be private now.
 from __future__ import annotations
 
 import os
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -121,6 +120,14 @@ class Servers:
         """Return the engines of that server. Raises PermissionDenied."""
         return self._find_scoped(token).engines
 
+    def list_names(self, token: AccessToken) -> tuple[str, ...]:
+        """The names of the vaults that a token is for; none means all."""
+        if not token.vaults:
+            return ()
+        return tuple(vault.name for vault in self._vaults if token.covers(vault.name, vault.folder)) or (
+            token.vaults
+        )
+
     def _find_scoped(self, token: AccessToken) -> _ScopedServer:
         if token.unrestricted:
             return self._full
@@ -152,7 +159,12 @@ class Servers:
         return {
             vault.name: (
                 self.engines[vault.name],
-                list_patterns(self._config, self._find_config(vault), vault.name, known),
+                list_patterns(
+                    self._config,
+                    self._find_config(vault),
+                    vault.name,
+                    [token for token in known if token.covers(vault.name, vault.folder)],
+                ),
             )
             for vault in self._vaults
         }
@@ -168,8 +180,7 @@ class Servers:
         await self.full.close()
 
     def _make(self, token: AccessToken | None) -> _ScopedServer:
-        names = {unicodedata.normalize("NFC", name) for name in token.vaults} if token is not None else ()
-        wanted = [vault for vault in self._vaults if not names or vault.name in names]
+        wanted = [vault for vault in self._vaults if token is None or token.covers(vault.name, vault.folder)]
         if not wanted:
             raise PermissionDenied("This token is for other vaults.")
         scopes = {vault.name: LiveScope(*self._make_scopes(vault, token)) for vault in wanted}

@@ -13,6 +13,7 @@ import os
 import re
 import secrets
 import time
+import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -43,7 +44,8 @@ NAME_CHARS: Final = 80
 
 
 class AccessToken(msgspec.Struct, frozen=True, kw_only=True):
-    """`expires` is in seconds since the epoch, 0 for never. Empty `vaults` means all served vaults."""
+    """`expires` is in seconds since the epoch, 0 for never. `vaults` are names or folders of served vaults;
+    empty means all of them."""
 
     id: str
     name: str
@@ -60,6 +62,12 @@ class AccessToken(msgspec.Struct, frozen=True, kw_only=True):
     def unrestricted(self) -> bool:
         limits = (self.read_only, self.allow, self.deny, self.vaults, self.review != "off")
         return not any(limits)
+
+    def covers(self, name: str, folder: Path) -> bool:
+        """Whether it is for the vault that is served under this name. A name may come to mean another vault
+        when vaults are added and removed; a folder does not."""
+        names = {unicodedata.normalize("NFC", vault) for vault in self.vaults}
+        return not names or name in names or unicodedata.normalize("NFC", str(folder)) in names
 
     @property
     def principal(self) -> str:

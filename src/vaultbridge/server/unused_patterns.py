@@ -73,13 +73,12 @@ def list_scope_patterns(where: str, allow: Iterable[str], deny: Iterable[str]) -
 def list_patterns(
     config: Config, vault: VaultConfig | None, vault_name: str, tokens: Iterable[AccessToken] = ()
 ) -> list[ScopePattern]:
-    """All patterns that the configuration and the tokens have for one vault."""
+    """All patterns that the configuration and these tokens, which are for this vault, have for it."""
     patterns = [*list_scope_patterns("", config.scope.allow, config.scope.deny)]
     if vault is not None:
         patterns += list_scope_patterns(f" of the vault {vault_name}", vault.allow, vault.deny)
     for token in tokens:
-        if not token.vaults or vault_name in token.vaults:
-            patterns += list_scope_patterns(f" of the token {token.name}", token.allow, token.deny)
+        patterns += list_scope_patterns(f" of the token {token.name}", token.allow, token.deny)
     private = config.embeddings.private if config.embeddings.url else ()
     return patterns + [ScopePattern("embeddings.private", pattern, "keeps back") for pattern in private]
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 CACHE_VARIABLE: Final = "VAULTBRIDGE_CACHE"
 STATE_VARIABLE: Final = "VAULTBRIDGE_STATE"
-_ABOUT: Final = "vault.json"
+ABOUT_FILE: Final = "vault.json"
 
 ROOM_BYTES: Final = 1 << 20
 """The least free space for a vault's first folder: an empty index and journal take half of it."""
@@ -128,7 +128,7 @@ def _make_folder(real: Path, base: Path, bases: Bases, *, what: str, variable: s
         _adopt(real, name, bases)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
-        about = folder / _ABOUT
+        about = folder / ABOUT_FILE
         if not about.exists():
             _check_room(folder)
             _describe(about, real)
@@ -235,6 +235,6 @@ class VaultFolders:
 def _describe(about: Path, real: Path) -> None:
     import json
 
-    temporary = about.with_name(f"{_ABOUT}.{os.getpid()}.tmp")
+    temporary = about.with_name(f"{ABOUT_FILE}.{os.getpid()}.tmp")
     temporary.write_text(json.dumps({"vault": str(real), "name": real.name}, ensure_ascii=True) + "\n")
     temporary.replace(about)

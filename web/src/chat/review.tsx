@@ -144,7 +144,7 @@ function Review({ host, result }: ViewProps): JSX.Element {
             {accepted === 0 && <p class="quiet">No change is left: reject it instead.</p>}
           </div>
         )
-        : <p class="quiet">Decide on vaultbridge’s page, in Obsidian, or in a terminal with <code>vaultbridge diffs</code>.</p>)}
+        : <p class="quiet">Decide on the page (<code>vaultbridge page</code> opens it), in Obsidian, or in a terminal with <code>vaultbridge diffs</code>.</p>)}
     </main>
   );
 }
@@ -155,7 +155,7 @@ function Outcome({ result }: { result: ToolResult }): JSX.Element {
   const data = readEnvelope(text);
   if (!data) return <Text text={text} />;
   if (typeof data.diff === 'string') return <main><h1>What would change</h1><Text text={data.diff} /></main>;
-  if (data.status === 'pending') return <p class="quiet">{String(data.id)} waits for a decision: on vaultbridge’s page, in Obsidian, or in a terminal with <code>vaultbridge diffs</code>.</p>;
+  if (data.status === 'pending') return <p class="quiet">{String(data.id)} waits for a decision: on the page (<code>vaultbridge page</code> opens it), in Obsidian, or in a terminal with <code>vaultbridge diffs</code>.</p>;
   const changed = typeof data.path === 'string' ? data.path : 'The vault';
   return <p class="decided" role="status">{typeof data.change === 'number' ? `${changed} was changed (change ${data.change}).` : `${changed} was not changed.`}</p>;
 }

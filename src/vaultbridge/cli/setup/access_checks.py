@@ -63,7 +63,8 @@ def check_patterns(vault: Path, files: list[str]) -> Iterator[Finding]:
 
     file = config_file(os.environ)
     try:
-        config, tokens = load_config(file), TokenStore(file.parent).list_tokens()
+        config = load_config(file)
+        tokens = [token for token in TokenStore(file.parent).list_tokens() if token.covers(vault.name, vault)]
     except VaultbridgeError:
         return  # reported above
     own = next((known for known in config.vaults if resolve_path(known.path) == str(vault)), None)

@@ -24,7 +24,8 @@ examples:
   vaultbridge connect                          list assistants and their vaults
   vaultbridge connect claude-desktop ~/Notes   every tool on this vault
   vaultbridge connect all                      every assistant, this vault
-  vaultbridge connect cursor ~/Notes -- --read-only --deny Private
+  vaultbridge connect cursor ~/Notes --read-only --deny Private
+  vaultbridge connect cursor ~/Notes --shared  through the bridge that the service runs
   vaultbridge connect cursor --remove --name notes"""
 
 ALL = "all"
@@ -54,6 +55,19 @@ def main(argv: list[str]) -> int:
     parser.add_argument("-v", "--vault", dest="named", metavar="VAULT", help=OPTION_HELP)
     parser.add_argument("--name", help="the server's name there (default: the vault's name)")
     parser.add_argument("--file", type=Path, help="the assistant's file, if it is elsewhere")
+    parser.add_argument(
+        "--shared",
+        action="store_true",
+        help="share the bridge of `vaultbridge service`, instead of starting a process for each session",
+    )
+    parser.add_argument("--read-only", action="store_true", help="allow no changes")
+    parser.add_argument("--allow", action="append", default=[], metavar="GLOB", help="only these notes exist")
+    parser.add_argument(
+        "--deny", action="append", default=[], metavar="GLOB", help="these notes do not exist"
+    )
+    parser.add_argument(
+        "--review", choices=("off", "destructive", "all"), help="which of its changes wait for you"
+    )
     parser.add_argument("--remove", action="store_true", help="remove the server from the list")
     parser.add_argument("--replace", action="store_true", help="replace another server of the same name")
     parser.add_argument(
@@ -75,7 +89,7 @@ def _connect(args: argparse.Namespace, options: list[str]) -> int:
         args.vault = args.named
     if args.options:
         raise InvalidArgument(f"There is no place for {shlex.join(args.options)}.", argument="usage")
-    args.options = options
+    args.options = [*_list_limits(args), *options]
     chosen = choose_assistants(args.assistant)
     if args.assistant == ALL:
         return _connect_all(args, chosen)
@@ -128,6 +142,14 @@ def choose_assistants(name: str) -> list[Assistant]:
     raise InvalidArgument(f"There is no assistant {name!r}.", argument="usage", hint=hint)
 
 
+def _list_limits(args: argparse.Namespace) -> list[str]:
+    """The limits given to `connect`, as options of `stdio`."""
+    words = ["--read-only"] * args.read_only
+    words += [word for pattern in args.allow for word in ("--allow", pattern)]
+    words += [word for pattern in args.deny for word in ("--deny", pattern)]
+    return words + (["--review", args.review] if args.review is not None else [])
+
+
 def _connect_all(args: argparse.Namespace, chosen: list[Assistant]) -> int:
     """Connect each assistant, and go on if one fails."""
     from vaultbridge.cli.common import report
@@ -155,6 +177,7 @@ def _list(args: argparse.Namespace) -> int:
     from vaultbridge.server.assistants.catalog import ASSISTANTS, find_config_file, is_installed
     from vaultbridge.server.assistants.config_file import list_servers, read_text
     from vaultbridge.server.assistants.entry import starts_vaultbridge
+    from vaultbridge.server.assistants.shared import read_shared_entry
 
     missing: list[str] = []
     for assistant in ASSISTANTS:
@@ -166,7 +189,8 @@ def _list(args: argparse.Namespace) -> int:
                 known, state = list_servers(text, assistant), ""
         except VaultbridgeError as error:
             state = error.message
-        ours = [name for name, entry in known.items() if starts_vaultbridge(entry)]
+        shared = [name for name, entry in known.items() if read_shared_entry(entry) is not None]
+        ours = [name for name, entry in known.items() if name in shared or starts_vaultbridge(entry)]
         if args.json:
             emit(
                 {
@@ -174,13 +198,15 @@ def _list(args: argparse.Namespace) -> int:
                     "file": str(file),
                     "servers": list(known),
                     "vaultbridge": ours,
+                    "shared": shared,
                     "problem": state,
                 }
             )
         elif state == "not installed":
             missing.append(assistant.name)
         else:
-            what = state or (f"connected to {', '.join(ours)}" if ours else "not connected")
+            names = ", ".join(f"{name} (shared)" if name in shared else name for name in ours)
+            what = state or (f"connected to {names}" if ours else "not connected")
             style = "good" if ours else "dim" if not is_installed(assistant, file) else "heading"
             say(f"{args.terminal.style(f'{assistant.name:<17}', style)} {what}")
             say(f"{'':<17} {args.terminal.style(str(file), 'dim')}")
@@ -191,6 +217,7 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _add(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
+    from vaultbridge.cli.setup.share import revoke_entry
     from vaultbridge.cli.stdio import WrongUsage, parse_arguments
     from vaultbridge.vault.obsidian import find_vault
 
@@ -203,18 +230,68 @@ def _add(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
         raise InvalidArgument(str(error), argument="usage") from None
     vault = find_vault(args.vault or find_default_vault()).resolve()
     name = args.name or choose_server_name(assistant, file, vault)
+    if args.shared:
+        return _share(args, assistant, file, vault, name)
+    former = _find_shared(assistant, file, name)
+    if former is not None and not args.replace:
+        if not args.options:
+            text = f"{assistant.title} is already connected to {name}, shared."
+            return _report(args, assistant, file, text, changed=False)
+        raise EditRefused(
+            f"{assistant.title} shares a bridge for {name}.",
+            hint="Add --shared to change its limits, or --replace to start a process of its own instead.",
+        )
     plan = plan_addition(assistant, file, vault, name, tuple(args.options), replace=args.replace)
     if plan is None:
         state = "is already"
     else:
         state = "would be" if args.dry_run else "is"
         _write(args, assistant, file, *plan)
+        if former is not None and not args.dry_run:
+            revoke_entry(former)
     report = f"{assistant.title} {state} connected to {name}"
     fresh = args.options or args.replace
     if options := [] if fresh else _list_options(assistant, file, name, vault):
         report += f", still with {shlex.join(options)} (--replace writes a new entry)"
     then = "" if plan is None or args.dry_run else f" {assistant.then}"
     return _report(args, assistant, file, f"{report}.{then}", changed=plan is not None)
+
+
+def _find_shared(assistant: Assistant, file: Path, name: str) -> Any:
+    """The server's entry if it shares a bridge, else None."""
+    from vaultbridge.server.assistants.config_file import list_servers, read_text
+    from vaultbridge.server.assistants.shared import read_shared_entry
+
+    try:
+        entry = list_servers(read_text(file) or "", assistant).get(name)
+    except VaultbridgeError:
+        return None  # the step that changes the file reports what is wrong with it
+    return entry if read_shared_entry(entry) is not None else None
+
+
+def _share(args: argparse.Namespace, assistant: Assistant, file: Path, vault: Path, name: str) -> int:
+    from vaultbridge.cli.setup.share import give_up, plan_shared, warn_if_readable
+
+    _check_installed(assistant, file)
+    plan = plan_shared(
+        assistant, file, vault, name, tuple(args.options), replace=args.replace, dry_run=args.dry_run
+    )
+    limits = f", with {plan.limits}" if str(plan.limits) else ""
+    if plan.after is None:
+        text = f"{assistant.title} is already connected to {name}, shared{limits}."
+        return _report(args, assistant, file, text, changed=False)
+    try:
+        _write(args, assistant, file, plan.before, plan.after, private=True)
+    except VaultbridgeError:
+        give_up(plan.token)
+        raise
+    if args.dry_run:
+        text = f"{assistant.title} would be connected to {name}, shared{limits}."
+        return _report(args, assistant, file, text, changed=True)
+    give_up(plan.former)
+    warn_if_readable(file)
+    text = f"{assistant.title} is connected to {name}, shared{limits}. {assistant.then}"
+    return _report(args, assistant, file, text, changed=True)
 
 
 def _list_options(assistant: Assistant, file: Path, name: str, vault: Path) -> list[str]:
@@ -294,7 +371,8 @@ def keep_options(entry: Any, vault: Path) -> list[str]:
 
 
 def _remove(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
-    from vaultbridge.server.assistants.config_file import plan_removal, remove_server
+    from vaultbridge.cli.setup.share import revoke_entry
+    from vaultbridge.server.assistants.config_file import list_servers, plan_removal, remove_server
     from vaultbridge.vault.obsidian import find_vault
 
     name = args.name
@@ -304,7 +382,9 @@ def _remove(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
     if removal is None:
         return _report(args, assistant, file, f"{assistant.title} is not connected to {name}.", changed=False)
     if not args.dry_run:
+        entry = list_servers(removal.before, assistant).get(name)
         remove_server(file, removal)
+        revoke_entry(entry)
     elif not args.json:
         say(args.terminal.color_diff(render_diff(removal.before, removal.after or "", file)))
     verb = "would forget" if args.dry_run else "has forgotten"
@@ -312,20 +392,30 @@ def _remove(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
 
 
 def _write(
-    args: argparse.Namespace, assistant: Assistant, file: Path, before: str | None, after: str
+    args: argparse.Namespace,
+    assistant: Assistant,
+    file: Path,
+    before: str | None,
+    after: str,
+    *,
+    private: bool = False,
 ) -> None:
     from vaultbridge.server.assistants.config_file import write_text
 
+    _check_installed(assistant, file)
+    if args.dry_run:
+        if not args.json:
+            say(args.terminal.color_diff(render_diff(before, after, file)))
+        return
+    write_text(file, after, before=before, private=private)
+
+
+def _check_installed(assistant: Assistant, file: Path) -> None:
     if not file.parent.is_dir():
         raise EditRefused(
             f"{assistant.title} does not seem to be installed: {file.parent} does not exist.",
             hint="Start it once, or name its file with --file.",
         )
-    if args.dry_run:
-        if not args.json:
-            say(args.terminal.color_diff(render_diff(before, after, file)))
-        return
-    write_text(file, after, before=before)
 
 
 def render_diff(before: str | None, after: str, file: Path) -> str:
@@ -362,6 +452,7 @@ def _report(args: argparse.Namespace, assistant: Assistant, file: Path, text: st
 def choose_server_name(assistant: Assistant, file: Path, vault: Path) -> str:
     """The name under which the assistant has this vault, or else a name that it has for no other vault. Vault
     names in other alphabets may give the same server name, and so do two folders named Notes."""
+    from vaultbridge.cli.setup.share import open_store
     from vaultbridge.server.assistants.config_file import list_servers, read_text
     from vaultbridge.server.assistants.entry import (
         find_entry_vault,
@@ -369,19 +460,29 @@ def choose_server_name(assistant: Assistant, file: Path, vault: Path) -> str:
         serves_another,
         starts_vaultbridge,
     )
+    from vaultbridge.server.assistants.shared import find_shared_vault
 
     first = make_server_name(vault)
     try:
         known = list_servers(read_text(file) or "", assistant)
     except EditRefused:
         return first  # the step that changes the file reports what is wrong with it
+    store = open_store()
     for name, entry in known.items():
         place = find_entry_vault(entry) if starts_vaultbridge(entry) else None
+        place = place or find_shared_vault(entry, store)
         named = re.fullmatch(rf"{re.escape(first)}(-\d+)?", name)
         if named and place is not None and is_same_place(place, vault):
             return name
     names = [first, *(f"{first}-{number}" for number in range(2, len(known) + 2))]
-    return next(name for name in names if name not in known or not serves_another(known[name], vault))
+    return next(
+        name
+        for name in names
+        if name not in known
+        or not (
+            serves_another(known[name], vault) or find_shared_vault(known[name], store) not in (None, vault)
+        )
+    )
 
 
 def make_server_name(vault: Path) -> str:

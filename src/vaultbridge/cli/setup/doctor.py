@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,7 @@ from vaultbridge.cli.common import FAILED, OK, emit, run, say
 from vaultbridge.cli.parser import Parser, parse_port
 from vaultbridge.cli.setup.access_checks import Finding, check_code, check_patterns, list_some
 from vaultbridge.cli.setup.connect import advise_on_path
+from vaultbridge.cli.setup.sharing_checks import check_service, check_sessions, check_shared_entry
 from vaultbridge.errors import PermissionDenied, VaultbridgeError, VaultNotFound
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ def _run_checks(args: argparse.Namespace) -> int:
         areas += [
             ("Vault", lambda: _check_vault(args, vault)),
             ("Index", lambda: _check_index(args)),
-            ("Bridge", lambda: _check_bridge(args, vault)),
+            ("Bridge", lambda: chain(_check_bridge(args, vault), check_service())),
             ("Assistants", lambda: _check_assistants(args)),
             ("Companion", lambda: _check_companion(vault)),
         ]
@@ -338,7 +340,7 @@ def _check_bridge(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
     port = args.port or (known.port if known is not None else 0)
     running = known is not None and is_process_alive(known.pid)
     if not port or (not args.port and known is not None and known.pid == 0):
-        advice = "For the page, /ide and HTTP: vaultbridge serve. Assistants over stdio do not need it."
+        advice = "For the page: vaultbridge page. For /ide and HTTP: vaultbridge serve."
         yield Finding("Bridge", "bridge", "unknown", "no bridge is running for this vault", advice)
         yield from _check_port()
         yield from _check_dead_locks(args)
@@ -410,6 +412,7 @@ def _check_assistants(args: argparse.Namespace) -> Iterator[Finding]:
     from vaultbridge.server.assistants.catalog import ASSISTANTS, find_config_file, is_installed
     from vaultbridge.server.assistants.config_file import list_servers, read_text
     from vaultbridge.server.assistants.entry import starts_vaultbridge
+    from vaultbridge.server.assistants.shared import read_shared_entry
 
     nothing = True
     for assistant in ASSISTANTS:
@@ -420,14 +423,23 @@ def _check_assistants(args: argparse.Namespace) -> Iterator[Finding]:
             nothing = False
             yield Finding("Assistants", assistant.name, "warning", error.message, f"Correct {file}.")
             continue
-        ours = {name: entry for name, entry in servers.items() if starts_vaultbridge(entry)}
+        ours = {
+            name: entry
+            for name, entry in servers.items()
+            if starts_vaultbridge(entry)
+            or (assistant.base != "here" and read_shared_entry(entry) is not None)
+        }
         for name, entry in ours.items():
             nothing = False
-            yield _check_server(args, assistant, file, name, entry)
+            if (shared := read_shared_entry(entry)) is not None:
+                yield check_shared_entry(assistant, name, shared, seconds=HANDSHAKE_SECONDS)
+            else:
+                yield _check_server(args, assistant, file, name, entry)
         if not ours and is_installed(assistant, file):
             nothing = False
             advice = f"vaultbridge connect {assistant.name}"
             yield Finding("Assistants", assistant.name, "unknown", "has no vault", advice)
+    yield from check_sessions()
     if nothing:
         yield Finding("Assistants", "assistants", "unknown", "none was found on this machine")
 

@@ -11,6 +11,7 @@ import argparse
 import os
 import re
 import sys
+from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -191,19 +192,27 @@ def _make_plans(args: argparse.Namespace, vault: Path) -> tuple[list[_Plan], lis
 
 
 def _plan(assistant: Assistant, file: Path, vault: Path, name: str) -> _Plan:
+    from vaultbridge.server.assistants.config_file import list_servers, read_text
+    from vaultbridge.server.assistants.shared import read_shared_entry
+
     if not file.parent.is_dir():
         raise EditRefused(
             f"{assistant.title} does not seem to be installed: {file.parent} does not exist.",
             hint="Start it once, then run this again.",
         )
+    with suppress(VaultbridgeError):  # the next step reports what is wrong with the file
+        if read_shared_entry(list_servers(read_text(file) or "", assistant).get(name)) is not None:
+            return _Plan(assistant, file, name)  # it shares a bridge, with limits of its own
     return _Plan(assistant, file, name, addition=plan_addition(assistant, file, vault, name))
 
 
 def _plan_removal(assistant: Assistant, file: Path, name: str) -> _Plan:
     from vaultbridge.server.assistants.config_file import list_servers, plan_removal, read_text
     from vaultbridge.server.assistants.entry import starts_vaultbridge
+    from vaultbridge.server.assistants.shared import read_shared_entry
 
-    if not starts_vaultbridge(list_servers(read_text(file) or "", assistant).get(name)):
+    entry = list_servers(read_text(file) or "", assistant).get(name)
+    if not starts_vaultbridge(entry) and read_shared_entry(entry) is None:
         return _Plan(assistant, file, name)  # another program's is not ours to remove
     return _Plan(assistant, file, name, removal=plan_removal(file, assistant, name))
 
@@ -257,9 +266,11 @@ class _Outcome(Struct, frozen=True):
 def _carry_out(plan: _Plan, *, check: bool) -> _Outcome:
     """Write the file, then start what it says now, as the assistant will. A problem with one assistant does
     not stop the others."""
+    from vaultbridge.cli.setup.share import revoke_entry
     from vaultbridge.server.assistants.config_file import list_servers, read_text, remove_server, write_text
     from vaultbridge.server.assistants.entry import parse_entry
-    from vaultbridge.server.assistants.handshake import check_handshake
+    from vaultbridge.server.assistants.handshake import check_handshake, check_shared
+    from vaultbridge.server.assistants.shared import read_shared_entry
 
     changed = False
     try:
@@ -267,12 +278,15 @@ def _carry_out(plan: _Plan, *, check: bool) -> _Outcome:
             before, after = plan.addition
             write_text(plan.file, after, before=before)
         elif plan.removal is not None:
+            entry = list_servers(plan.removal.before, plan.assistant).get(plan.name)
             remove_server(plan.file, plan.removal)
+            revoke_entry(entry)
         changed = plan.changes
         if not check:
             return _Outcome(plan, changed)
         entry = list_servers(read_text(plan.file) or "", plan.assistant).get(plan.name)
-        found = check_handshake(parse_entry(entry))
+        shared = read_shared_entry(entry)
+        found = check_handshake(parse_entry(entry)) if shared is None else check_shared(shared)
     except VaultbridgeError as error:
         return _Outcome(plan, changed, problem=str(error))
     return _Outcome(plan, changed, found.tools, found.seconds)

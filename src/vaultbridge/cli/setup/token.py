@@ -112,7 +112,7 @@ def _find_unused_patterns(token: AccessToken, configured: Sequence[VaultConfig])
     files = [
         entry.path
         for vault in find_served_vaults(wanted)
-        if not token.vaults or vault.name in token.vaults
+        if token.covers(vault.name, vault.folder)
         for entry in walk(Root(vault.folder))
         if isinstance(entry, FileEntry)
     ]

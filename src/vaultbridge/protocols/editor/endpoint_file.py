@@ -31,7 +31,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     path, for status pages on this machine only. `host` is the address for programs of this machine.
     `certificate` is the SHA-256 of the server's certificate in hexadecimal, empty without TLS. `name` is the
     server's name for people, if it is not the address. `locks` is the first folder to which it writes its
-    lock file, empty if it is not known."""
+    lock file, empty if it is not known. `temporary`: the bridge ends when nobody uses it, and gives way to
+    one that somebody starts to stay."""
 
     port: int
     token: str
@@ -41,6 +42,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     certificate: str = ""
     name: str = ""
     locks: str = ""
+    temporary: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.port < 65536:

@@ -14,6 +14,10 @@ from vaultbridge.system import expand_home, find_home, find_xdg_folder
 
 Form = Literal["json", "toml", "yaml"]
 EntryKind = Literal["plain", "typed", "transport", "copilot", "opencode", "goose"]
+HttpKind = Literal[
+    "", "url", "serverUrl", "httpUrl", "http", "streamable", "streamableHttp", "streamable-http",
+    "transport", "copilot", "codex", "remote", "goose",
+]  # fmt: skip
 
 
 class Assistant(Struct, frozen=True, kw_only=True):
@@ -24,8 +28,9 @@ class Assistant(Struct, frozen=True, kw_only=True):
     `other_name`. `moved_by` lists environment variables that name another folder, the strongest first, and
     the file in it; `pointer` is a file in the home that contains the path of another folder. `key` is the
     member that contains the servers by name; if that has a member `nested`, as newer versions write it, the
-    servers are in there. `then` says what the user does next, and `source` is the page that documents all of
-    this."""
+    servers are in there. `http` is the kind of entry for a server that is reached over HTTP, with a header;
+    "" if its maker documents none for this file. `then` says what the user does next, and `source` is the
+    page that documents all of this."""
 
     name: str
     title: str
@@ -40,6 +45,7 @@ class Assistant(Struct, frozen=True, kw_only=True):
     key: str = "mcpServers"
     nested: str = ""
     entry: EntryKind = "plain"
+    http: HttpKind = ""
     then: str
     source: str
 
@@ -72,6 +78,7 @@ ASSISTANTS: Final = (
         file=".claude.json",
         moved_by=(("CLAUDE_CONFIG_DIR", ".claude.json"),),
         entry="typed",
+        http="http",
         then="Start claude again; /mcp shows it.",
         source="https://code.claude.com/docs/en/mcp",
     ),
@@ -80,6 +87,7 @@ ASSISTANTS: Final = (
         title="Cursor",
         base="home",
         file=".cursor/mcp.json",
+        http="url",
         then="Cursor picks it up automatically; Settings, Tools & MCP shows it.",
         source="https://cursor.com/docs/context/mcp",
     ),
@@ -90,6 +98,7 @@ ASSISTANTS: Final = (
         file="Code/User/mcp.json",
         key="servers",
         entry="typed",
+        http="http",
         then="Run the command `MCP: List Servers` in the editor and start it.",
         source="https://code.visualstudio.com/docs/agents/reference/mcp-configuration",
     ),
@@ -98,6 +107,7 @@ ASSISTANTS: Final = (
         title="Windsurf (before it became Devin Desktop)",
         base="home",
         file=".codeium/windsurf/mcp_config.json",
+        http="serverUrl",
         then="Press Refresh in Windsurf's list of MCP servers.",
         source="https://docs.windsurf.com/windsurf/cascade/mcp",
     ),
@@ -108,6 +118,7 @@ ASSISTANTS: Final = (
         file="zed/settings.json",
         windows="Zed/settings.json",
         key="context_servers",
+        http="url",
         then="Zed picks it up automatically; Settings, AI, MCP Servers shows it.",
         source="https://zed.dev/docs/ai/mcp",
     ),
@@ -119,6 +130,7 @@ ASSISTANTS: Final = (
         moved_by=(("CODEX_HOME", "config.toml"),),
         form="toml",
         key="mcp_servers",
+        http="codex",
         then="Start codex again; /mcp shows it.",
         source="https://developers.openai.com/codex/mcp",
     ),
@@ -127,6 +139,7 @@ ASSISTANTS: Final = (
         title="Gemini CLI",
         base="home",
         file=".gemini/settings.json",
+        http="httpUrl",
         then="Start gemini again; /mcp shows it.",
         source="https://geminicli.com/docs/tools/mcp-server",
     ),
@@ -139,6 +152,7 @@ ASSISTANTS: Final = (
         key="mcp",
         nested="servers",
         entry="opencode",
+        http="remote",
         then="Start opencode again.",
         source="https://opencode.ai/docs/mcp-servers",
     ),
@@ -152,6 +166,7 @@ ASSISTANTS: Final = (
             ("CLINE_DATA_DIR", "settings/cline_mcp_settings.json"),
             ("CLINE_DIR", "data/settings/cline_mcp_settings.json"),
         ),
+        http="streamableHttp",
         then="Cline's MCP Servers view shows it; start the command line again.",
         source="https://docs.cline.bot/getting-started/config",
     ),
@@ -160,6 +175,7 @@ ASSISTANTS: Final = (
         title="Cline 3 (in Visual Studio Code, before June 2026)",
         base="settings",
         file="Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+        http="streamableHttp",
         then="Cline picks it up automatically; its MCP Servers view shows it.",
         source="https://docs.cline.bot/mcp/mcp-overview",
     ),
@@ -168,6 +184,7 @@ ASSISTANTS: Final = (
         title="Roo Code (in Visual Studio Code; it ended in May 2026)",
         base="settings",
         file="Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+        http="streamable-http",
         then="Roo picks it up automatically; its MCP Servers view shows it.",
         source="https://docs.roocode.com/features/mcp/using-mcp-in-roo",
     ),
@@ -177,6 +194,7 @@ ASSISTANTS: Final = (
         base="home",
         file=".lmstudio/mcp.json",
         pointer=".lmstudio-home-pointer",
+        http="url",
         then="LM Studio picks it up automatically; the Program tab shows it.",
         source="https://lmstudio.ai/docs/app/mcp",
     ),
@@ -190,6 +208,7 @@ ASSISTANTS: Final = (
         form="yaml",
         key="extensions",
         entry="goose",
+        http="goose",
         then="Start a new goose session.",
         source="https://block.github.io/goose/docs/guides/config-files",
     ),
@@ -198,6 +217,7 @@ ASSISTANTS: Final = (
         title="Warp",
         base="home",
         file=".warp/.mcp.json",
+        http="url",
         then="Settings, Agents, MCP servers shows it in Warp.",
         source="https://docs.warp.dev/agents/capabilities/mcp",
     ),
@@ -206,6 +226,7 @@ ASSISTANTS: Final = (
         title="JetBrains Junie",
         base="home",
         file=".junie/mcp/mcp.json",
+        http="url",
         then="Settings, Tools, Junie, MCP Settings shows it in the IDE.",
         source="https://www.jetbrains.com/help/junie/model-context-protocol-mcp.html",
     ),
@@ -223,6 +244,7 @@ ASSISTANTS: Final = (
         title="Antigravity (editor and command line)",
         base="home",
         file=".gemini/config/mcp_config.json",
+        http="serverUrl",
         then="Start it again; /mcp shows it.",
         source="https://antigravity.google/docs/mcp",
     ),
@@ -233,6 +255,7 @@ ASSISTANTS: Final = (
         file=".copilot/mcp-config.json",
         moved_by=(("COPILOT_HOME", "mcp-config.json"),),
         entry="copilot",
+        http="copilot",
         then="Start copilot again; /mcp show lists it.",
         source="https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers",
     ),
@@ -241,6 +264,7 @@ ASSISTANTS: Final = (
         title="Kiro (editor and command line)",
         base="home",
         file=".kiro/settings/mcp.json",
+        http="url",
         then="Kiro picks it up automatically; its panel of MCP servers shows it.",
         source="https://kiro.dev/docs/mcp/configuration",
     ),
@@ -250,6 +274,7 @@ ASSISTANTS: Final = (
         base="home",
         file=".qwen/settings.json",
         moved_by=(("QWEN_HOME", "settings.json"),),
+        http="httpUrl",
         then="Start qwen again; /mcp shows it.",
         source="https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp",
     ),
@@ -259,6 +284,7 @@ ASSISTANTS: Final = (
         base="home",
         file=".kimi-code/mcp.json",
         moved_by=(("KIMI_CODE_HOME", "mcp.json"),),
+        http="url",
         then="Start kimi again; /mcp shows it.",
         source="https://moonshotai.github.io/kimi-code/en/customization/mcp",
     ),
@@ -269,6 +295,7 @@ ASSISTANTS: Final = (
         file="amp/settings.json",
         other_name="settings.jsonc",
         key="amp.mcpServers",
+        http="url",
         then="Start amp again.",
         source="https://ampcode.com/manual#mcp",
     ),
@@ -278,6 +305,7 @@ ASSISTANTS: Final = (
         base="home",
         file=".factory/mcp.json",
         entry="typed",
+        http="http",
         then="Start droid again; /mcp shows it.",
         source="https://docs.factory.ai/cli/configuration/mcp",
     ),
@@ -289,6 +317,7 @@ ASSISTANTS: Final = (
         other_name="kilo.json",
         key="mcp",
         entry="opencode",
+        http="remote",
         then="Kilo's settings, Agent Behaviour, MCP Servers shows it.",
         source="https://kilo.ai/docs/automate/mcp/using-in-kilo-code",
     ),
@@ -297,6 +326,7 @@ ASSISTANTS: Final = (
         title="AnythingLLM Desktop",
         base="settings",
         file="anythingllm-desktop/storage/plugins/anythingllm_mcp_servers.json",
+        http="streamable",
         then="Press Refresh in Settings, Agent Skills, MCP Servers.",
         source="https://docs.anythingllm.com/mcp-compatibility/overview",
     ),
@@ -306,6 +336,7 @@ ASSISTANTS: Final = (
         base="home",
         file=".augment/settings.json",
         entry="typed",
+        http="http",
         then="Start auggie again; `auggie mcp list` shows it.",
         source="https://docs.augmentcode.com/cli/integrations",
     ),
@@ -315,6 +346,7 @@ ASSISTANTS: Final = (
         base="home",
         file=".rovodev/mcp.json",
         entry="transport",
+        http="transport",
         then="Start Rovo Dev again; /mcp shows it.",
         source="https://support.atlassian.com/rovo/docs/connect-to-an-mcp-server-in-rovo-dev-cli",
     ),

@@ -25,6 +25,8 @@ from vaultbridge.vault.write.replace import check_writable, publish_new, publish
 FILE_BYTES: Final = 8 * MIB
 """The largest file that we read. Most are written by hand; Claude Code's own also contains a history."""
 
+PRIVATE_MODE: Final = 0o600
+
 BACKUP_SUFFIX: Final = ".before-vaultbridge"
 """Added to the name of a file's former text. Only the newest is kept, to undo what was just done."""
 
@@ -154,16 +156,18 @@ def read_text(file: Path) -> str | None:
         raise EngineFailure(f"{file} is not UTF-8 at byte {error.start}.") from error
 
 
-def write_text(file: Path, text: str, *, before: str | None) -> Path | None:
+def write_text(file: Path, text: str, *, before: str | None, private: bool = False) -> Path | None:
     """Replace the file's text if it is still `before`; returns where the old text is kept. Its folder must
-    exist. A symlink is followed, because many people keep such files elsewhere."""
+    exist. A symlink is followed, because many people keep such files elsewhere. A new file that is `private`
+    can be read by its owner only; one that is there keeps its mode."""
     place = file.resolve()
     temporary = place.with_name(temporary_name())
     kept = _backup_of(file) if before is not None else None
     try:
         if before is not None:
             check_writable(place, str(file))
-        stage(temporary, text.encode(), like=place if before is not None else None)
+        mode = PRIVATE_MODE if private else None
+        stage(temporary, text.encode(), like=place if before is not None else None, mode=mode)
         try:
             if read_text(place) != before:
                 raise _changed_meanwhile(file)

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -102,10 +103,15 @@ def starts_own_program(entry: Any) -> bool:
 
 def find_entry_vault(entry: Any) -> Path | None:
     """The first vault that an entry of ours names by its absolute path; None if there is none."""
+    return next(list_entry_vaults(entry), None)
+
+
+def list_entry_vaults(entry: Any) -> Iterator[Path]:
+    """The vaults that an entry of ours names by their absolute paths."""
     words = parse_entry(entry)
     after = words[words.index("stdio") + 1 :] if "stdio" in words else []
     places = (expand_home(read_file_uri(word)) for word in after if not word.startswith("-"))
-    return next((place for place in places if place.is_absolute()), None)
+    return (place for place in places if place.is_absolute())
 
 
 def serves_another(entry: Any, vault: Path) -> bool:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import subprocess
 import threading
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -14,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from vaultbridge.errors import JSON_ERRORS, EngineFailure
+from vaultbridge.server.assistants.shared import PATH, SCHEME, SharedEntry
 
 HANDSHAKE_SECONDS: Final = 60.0
 """How long a server may take: under `uvx` a first start downloads packages. Ours answers within a second."""
@@ -23,6 +27,11 @@ SHORT_STDERR: Final = 300
 
 STDERR_BYTES: Final = 64 * 1024
 """How much of a server's standard error is kept."""
+
+ANSWER_BYTES: Final = 4 * 1024 * 1024
+"""The longest list of tools that is read; ours has 16,000 bytes."""
+
+_DATA: Final = re.compile(rb"^data: ?(.*?)\r?$", re.MULTILINE)
 
 _INITIALIZE: Final = {
     "jsonrpc": "2.0",
@@ -87,6 +96,59 @@ def check_handshake(
     finally:
         timer.cancel()
         _end(process)
+
+
+def check_shared(shared: SharedEntry, *, seconds: float = HANDSHAKE_SECONDS) -> HandshakeResult:
+    """Do the same over HTTP, with the address and the token of a shared entry. Raises EngineFailure."""
+    started = time.monotonic()
+    try:
+        answer, session = _post(shared, _INITIALIZE, {}, seconds)
+        info = answer.get("serverInfo")
+        info = info if isinstance(info, dict) else {}
+        tools = _post(shared, _LIST_TOOLS, session, seconds)[0].get("tools")
+    except urllib.error.HTTPError as refused:
+        refused.close()
+        if refused.code in (401, 403):
+            message = "The bridge refuses the token: it was revoked, has expired, or is for other vaults."
+        else:
+            message = f"The bridge answers with status {refused.code}."
+        raise EngineFailure(message) from None
+    except (OSError, ValueError, *JSON_ERRORS):
+        raise EngineFailure(
+            f"No bridge answers at {shared.url}.", hint="`vaultbridge service status` says why."
+        ) from None
+    return HandshakeResult(
+        server=str(info.get("name", "")),
+        version=str(info.get("version", "")),
+        tools=len(tools) if isinstance(tools, list) else 0,
+        seconds=round(time.monotonic() - started, 3),
+    )
+
+
+def _post(
+    shared: SharedEntry, message: dict[str, Any], headers: dict[str, str], seconds: float
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Send a request; returns its result, and the header that names the session. Raises OSError and
+    ValueError."""
+    request = urllib.request.Request(
+        f"{shared.url}{PATH}",
+        msgspec.json.encode(message),
+        {
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+            "Authorization": f"{SCHEME}{shared.token}",
+            **headers,
+        },
+    )
+    with urllib.request.urlopen(request, timeout=seconds) as response:
+        body: bytes = response.read(ANSWER_BYTES)
+        session = response.headers.get("Mcp-Session-Id")
+    # An answer may come as a stream with one event.
+    data = body if body.lstrip().startswith(b"{") else b"".join(_DATA.findall(body))
+    result = msgspec.json.decode(data, type=dict[str, Any]).get("result")
+    if not isinstance(result, dict):
+        raise ValueError(message["method"])
+    return result, {"Mcp-Session-Id": session} if session else {}
 
 
 def _ask(process: subprocess.Popen[bytes], request: dict[str, Any]) -> dict[str, Any]:

@@ -94,6 +94,7 @@ class Reporter:
         while True:
             began = time.monotonic()
             servers = await asyncio.to_thread(self._vaults.list_servers)
+            await asyncio.to_thread(self._vaults.mark)
             await asyncio.gather(
                 *(self._report(server, folders, wait=True) for server, folders in servers.items())
             )

@@ -28,6 +28,7 @@ from vaultbridge.protocols.mcp.dialect import McpDialect
 if TYPE_CHECKING:
     from vaultbridge.protocols.connection import Connection
     from vaultbridge.protocols.editor.endpoint_file import Endpoint
+    from vaultbridge.server.sessions import SessionMark
     from vaultbridge.server.stdio.report import Reporter
 
 REPORT_SECONDS: Final = 0.5
@@ -80,6 +81,7 @@ class StdioWatch:
                     return
                 if (reporter := self._start()) is not None:
                     await reporter.finish()
+        self._vaults.remove_marks()
 
 
 class StdioVaults:
@@ -93,6 +95,7 @@ class StdioVaults:
         self._complete = False
         self.caches: dict[str, Path] = {}
         """The cache folder of each vault that is there, by the vault's folder."""
+        self._marks: dict[Path, SessionMark] = {}
 
     def is_paused(self, identity: str) -> bool:
         self.find()
@@ -120,6 +123,19 @@ class StdioVaults:
         except (VaultbridgeError, OSError) as error:
             log.debug("A vault is not there yet: %s", error)
         self._pauses = Pauses(states)
+
+    def mark(self) -> None:
+        """Mark each vault as one that this process uses. Writes files."""
+        from vaultbridge.server.sessions import SessionMark
+
+        for cache in tuple(self.caches.values()):
+            if cache not in self._marks:
+                self._marks[cache] = SessionMark(cache)
+                self._marks[cache].write()
+
+    def remove_marks(self) -> None:
+        for mark in self._marks.values():
+            mark.remove()
 
     def list_servers(self) -> dict[Endpoint, tuple[str, ...]]:
         """The servers that run now, each with the folders of the vaults it serves. Reads files."""

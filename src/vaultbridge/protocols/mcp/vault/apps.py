@@ -195,9 +195,11 @@ class Codes:
 
 
 def _refuse(why: str) -> PermissionDenied:
+    from vaultbridge.review.policy import WHERE
+
     return PermissionDenied(
         f"{why} Nothing was decided.",
-        hint="A person decides in the view, on the page, in Obsidian, or with `vaultbridge diffs`.",
+        hint=f"A person decides in the view, {WHERE}.",
     )
 
 

@@ -1,0 +1,1 @@
+"""Keeps a bridge running after login, by what the system has for that."""

@@ -1,0 +1,85 @@
+"""Finds the vaults that assistants on this machine use: those in the assistants' own lists of servers, those
+of the configuration, and those of sessions that run now.
+
+The list of servers in the current folder is not read: it may have come with the folder, and could name any
+folder as a vault. A session that was started from it counts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from vaultbridge.errors import JSON_ERRORS, VaultbridgeError
+from vaultbridge.server.assistants.catalog import ASSISTANTS, find_config_file
+from vaultbridge.server.assistants.config_file import list_servers, read_text
+from vaultbridge.server.assistants.entry import list_entry_vaults, starts_vaultbridge
+from vaultbridge.server.config.model import config_file, load_config
+from vaultbridge.server.sessions import list_sessions
+from vaultbridge.system import read_private
+from vaultbridge.vault.folders import ABOUT_FILE, find_bases
+from vaultbridge.vault.obsidian import find_vault
+
+
+class VaultSessions(Struct, frozen=True):
+    """A vault, its cache folder and the process ids of the sessions that use it."""
+
+    folder: Path
+    cache: Path
+    pids: tuple[int, ...]
+
+
+def list_used_vaults(environ: Mapping[str, str]) -> list[Path]:
+    """The folders that are there, each once: configured ones first. Raises InvalidArgument for an invalid
+    configuration, whose limits must not be lost."""
+    folders: dict[str, Path] = {}
+    for folder in (*_list_configured(environ), *_list_connected(environ)):
+        folders.setdefault(os.path.realpath(folder), folder)
+    for sessions in list_vault_sessions(environ):
+        folders.setdefault(os.path.realpath(sessions.folder), sessions.folder)
+    return [Path(real) for real, folder in folders.items() if folder.is_dir()]
+
+
+def list_vault_sessions(environ: Mapping[str, str]) -> list[VaultSessions]:
+    """The vaults that sessions use now."""
+    found = []
+    for folder, cache in _list_caches(environ):
+        if pids := list_sessions(cache):
+            found.append(VaultSessions(folder, cache, tuple(pids)))
+    return found
+
+
+def _list_configured(environ: Mapping[str, str]) -> Iterator[Path]:
+    for vault in load_config(config_file(environ)).vaults:
+        with contextlib.suppress(VaultbridgeError):
+            yield Path(find_vault(vault.path, environ=environ))
+
+
+def _list_connected(environ: Mapping[str, str]) -> Iterator[Path]:
+    for assistant in ASSISTANTS:
+        if assistant.base == "here":
+            continue
+        with contextlib.suppress(VaultbridgeError):
+            text = read_text(find_config_file(assistant, environ, here=Path.cwd()))
+            for entry in list_servers(text or "", assistant).values():
+                if starts_vaultbridge(entry):
+                    yield from list_entry_vaults(entry)
+
+
+def _list_caches(environ: Mapping[str, str]) -> Iterator[tuple[Path, Path]]:
+    """Each vault that has a cache folder, with that folder."""
+    base = find_bases(environ).cache
+    try:
+        caches = sorted(base.iterdir())
+    except OSError:
+        return
+    for cache in caches:
+        data = read_private(cache / ABOUT_FILE)
+        with contextlib.suppress(*JSON_ERRORS, KeyError):
+            if data is not None:
+                yield Path(msgspec.json.decode(data, type=dict[str, str])["vault"]), cache
