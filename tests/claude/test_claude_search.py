@@ -67,4 +67,6 @@ async def test_the_clients_search_finds_each_tool_by_users_words(tmp_path: Path)
     finally:
         await model.stop()
     found = model.found()
-    assert {words: tool in found.get(words, ()) for words, tool in ASKED.items()} == dict.fromkeys(ASKED, True), found
+    assert {words: tool in found.get(words, ()) for words, tool in ASKED.items()} == dict.fromkeys(
+        ASKED, True
+    ), found

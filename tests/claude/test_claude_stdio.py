@@ -74,9 +74,7 @@ async def model() -> AsyncIterator[CallingModel]:
     await model.stop()
 
 
-async def ask(
-    base: Path, model: MockModel, prompt: str, *args: str, search: bool = False
-) -> dict[str, Any]:
+async def ask(base: Path, model: MockModel, prompt: str, *args: str, search: bool = False) -> dict[str, Any]:
     """One prompt to the real client; gives its JSON answer. With `search` its model is shown the names of
     tools only."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "vaultbridge-tests"

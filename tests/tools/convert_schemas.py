@@ -29,8 +29,8 @@ Convert = Callable[[str, dict[str, Any]], Any]
 
 BASES = {
     "base": (
-        "google-genai openai openai-agents anthropic pydantic-ai-slim langchain-google-genai langchain-openai "
-        "langchain-anthropic langchain-mcp-adapters llama-index-tools-mcp"
+        "google-genai openai openai-agents anthropic pydantic-ai-slim langchain-google-genai "
+        "langchain-openai langchain-anthropic langchain-mcp-adapters llama-index-tools-mcp"
     ),
     "agents": "mcpadapt smolagents jambo google-adk",
     "more": "semantic-kernel strands-agents mcp",
@@ -192,7 +192,10 @@ def _load_semantic_kernel() -> Iterator[tuple[str, Convert]]:
 
     def list_parameters(name: str, schema: dict[str, Any]) -> Any:
         found = get_parameters_from_tool(_as_mcp(name, schema))
-        return {"type": "object", "properties": {parameter.name: parameter.schema_data for parameter in found}}
+        return {
+            "type": "object",
+            "properties": {parameter.name: parameter.schema_data for parameter in found},
+        }
 
     yield "semantic-kernel", list_parameters
 
@@ -312,7 +315,9 @@ def _choose_releases(python: Path, package: str, count: int) -> list[str]:
 
 
 def _pip(python: Path, *arguments: str) -> bool:
-    done = subprocess.run([python, "-m", "pip", "--quiet", *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [python, "-m", "pip", "--quiet", *arguments], capture_output=True, text=True, check=False
+    )
     if done.returncode:
         print(f"not installed: {' '.join(arguments[1:])}: {done.stderr.strip().splitlines()[-1:]}")
     return not done.returncode

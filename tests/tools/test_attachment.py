@@ -124,7 +124,9 @@ def test_a_data_uri_is_taken_as_it_is(small: Small, data: str, stored: bytes) ->
     assert harness.files()["star.png"] == stored
 
 
-@pytest.mark.parametrize("data", ["data:image/png;base64,*", "data:,", "data:image/png;base64,", "data:image/png"])
+@pytest.mark.parametrize(
+    "data", ["data:image/png;base64,*", "data:,", "data:image/png;base64,", "data:image/png"]
+)
 def test_a_broken_data_uri_is_refused(small: Small, data: str) -> None:
     refused = small({}).catch_refusal(InvalidArgument, "add_attachment", name="star.png", data=data)
     assert refused.argument == "data"

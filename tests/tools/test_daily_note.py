@@ -127,7 +127,9 @@ def test_a_range_of_days_is_one_answer(small: Small) -> None:
         "D/2026-03-14.md",
         "D/2026-03-15.md",
     ]
-    assert harness.text("daily_note", date="2026-01-01", until="2026-01-01") == "(do not exist: D/2026-01-01.md)"
+    assert (
+        harness.text("daily_note", date="2026-01-01", until="2026-01-01") == "(do not exist: D/2026-01-01.md)"
+    )
 
 
 def test_a_range_of_weeks_months_and_years_has_each_once(small: Small) -> None:

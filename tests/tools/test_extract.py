@@ -19,10 +19,7 @@ def test_a_section_becomes_a_note_and_leaves_a_link(small: Small) -> None:
     [made] = data["files"]
     assert (made["path"], made["change"]) == ("f/Ways up.md", "created")
     assert harness.read("f/Ways up.md") == "The ridge.\n\n### Wet days\n\nThe road. ^road\n"
-    assert (
-        harness.read("f/Hut.md")
-        == "# Hut\n\nintro\n\n## Routes\n\n[[Ways up]]\n\n## Stove\n\nwood\n"
-    )
+    assert harness.read("f/Hut.md") == "# Hut\n\nintro\n\n## Routes\n\n[[Ways up]]\n\n## Stove\n\nwood\n"
     harness.data("undo")
     assert {path: text for path, text in harness.files().items() if ".trash" not in path} == before
 
@@ -56,7 +53,9 @@ def test_links_to_what_was_moved_follow_it_and_links_to_the_heading_stay(small: 
     harness = small(
         {
             "f/Hut.md": HUT + "\n[[#Wet days]] [[#Stove]] [[Hut#^road]]\n",
-            "B.md": "[[Hut#Wet days|wet]] [[Hut#Routes#Wet days]] [[Hut#Routes]] ![[Hut#^road]] [[Hut#Stove]]\n",
+            "B.md": (
+                "[[Hut#Wet days|wet]] [[Hut#Routes#Wet days]] [[Hut#Routes]] ![[Hut#^road]] [[Hut#Stove]]\n"
+            ),
             "C.md": "[x](f/Hut.md#Wet%20days)\n",
         }
     )
@@ -74,7 +73,8 @@ def test_links_to_what_was_moved_follow_it_and_links_to_the_heading_stay(small: 
 
 def test_links_in_the_moved_text_lead_where_they_led(small: Small) -> None:
     body = (
-        "[[#Stove]] [[#Deep]] [[Hut#Deep]] [[Hut#Stove]] [up](../B.md) [by](Near.md) [[B]] ![[./Near]] [[None]]"
+        "[[#Stove]] [[#Deep]] [[Hut#Deep]] [[Hut#Stove]] "
+        "[up](../B.md) [by](Near.md) [[B]] ![[./Near]] [[None]]"
     )
     harness = small(
         {
@@ -129,7 +129,9 @@ def test_what_cannot_be_extracted_is_refused(small: Small) -> None:
 
 def test_a_scope_that_may_not_create_there_refuses(small: Small) -> None:
     harness = small({"f/A.md": "## H\n\ntext\n"}, scope=Scope(deny=("g/",)))
-    harness.catch_refusal(PermissionDenied, "edit_note", op="extract_section", name="A", heading="H", to="g/N")
+    harness.catch_refusal(
+        PermissionDenied, "edit_note", op="extract_section", name="A", heading="H", to="g/N"
+    )
 
 
 def test_it_works_in_a_batch_with_a_note_made_before(small: Small) -> None:

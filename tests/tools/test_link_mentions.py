@@ -40,7 +40,9 @@ def test_what_is_no_mention_stays_as_it_is(small: Small) -> None:
 
 def test_many_mentions_in_one_note_are_all_linked(small: Small) -> None:
     harness = small({"Ada.md": "a\n", "L.md": "".join(f"{n}: Ada came, Ada went.\n" for n in range(12))})
-    assert harness.data("edit_note", op="link_mentions", name="Ada")["files"] == [{"path": "L.md", "links": 24}]
+    assert harness.data("edit_note", op="link_mentions", name="Ada")["files"] == [
+        {"path": "L.md", "links": 24}
+    ]
 
 
 def test_without_mentions_or_with_a_shared_name_it_says_why(small: Small) -> None:

@@ -157,7 +157,9 @@ def test_a_day_narrows_every_other_choice(small: Small) -> None:
     assert find(modified_since="-1", kind="image") == {"f/g/p.png"}
     assert find(modified_since="-1", kind="folder") == {"f/", "f/g/"}
     assert find(modified_since="-1", pattern="f/*.md") == {"f/B.md"}
-    assert harness.rows("list_files", modified_since="-1", limit=1, sort="size")[-1].startswith("(files 1-1 of 3")
+    assert harness.rows("list_files", modified_since="-1", limit=1, sort="size")[-1].startswith(
+        "(files 1-1 of 3"
+    )
 
 
 @pytest.mark.parametrize("deny", [("f/",), ("A.md", "f/", "Old.md")])

@@ -37,6 +37,7 @@ class Shape(msgspec.Struct):
 
 PROFILES: tuple[Profile, ...] = ("full", "core", "read-only")
 
+
 def find_problems(schema: dict[str, Any]) -> list[str]:
     jsonschema.Draft202012Validator.check_schema(schema)
     found = [

@@ -64,11 +64,11 @@ from vaultbridge.vault.write.transaction import Applied, Overtaken, Recovered, T
 from vaultbridge.vault.write.trash import Trash
 
 if TYPE_CHECKING:
-    from vaultbridge.engine.related.find import RelatedSearch
     from vaultbridge.embeddings.embeddings import Embeddings
     from vaultbridge.embeddings.settings import EmbeddingSettings
     from vaultbridge.engine.gates import ChangeGate
     from vaultbridge.engine.outcome import Planned
+    from vaultbridge.engine.related.find import RelatedSearch
 
 OPEN_SCOPE = Scope()
 """Everything may be read and changed."""

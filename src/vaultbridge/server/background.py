@@ -20,7 +20,8 @@ from typing import IO, Any, Final
 import msgspec
 
 from vaultbridge.errors import JSON_ERRORS, EngineFailure
-from vaultbridge.server.config.model import CONFIG_VARIABLE, VAULT_VARIABLE, config_file
+from vaultbridge.server.config.model import CONFIG_VARIABLE, config_file
+from vaultbridge.server.vault_choice import VAULT_VARIABLE
 from vaultbridge.system import make_private_folder
 from vaultbridge.vault.folders import CACHE_VARIABLE, STATE_VARIABLE, find_bases
 

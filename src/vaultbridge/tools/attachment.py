@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Annotated, Final, Literal
-
 from urllib.parse import unquote, unquote_to_bytes
 
 from msgspec import Meta
@@ -118,7 +117,9 @@ def _decode_data(text: str) -> bytes:
         return _decode_base64(unquote(content))
     data = unquote_to_bytes(content)
     if not data or len(data) > FILE_BYTES:
-        raise InvalidArgument(f"data has {len(data)} bytes.", argument="data", hint=f"Give 1 to {FILE_BYTES}.")
+        raise InvalidArgument(
+            f"data has {len(data)} bytes.", argument="data", hint=f"Give 1 to {FILE_BYTES}."
+        )
     return data
 
 

@@ -56,9 +56,7 @@ def run(context: VaultContext, arguments: DailyNoteArguments) -> Answer:
     return _read(context, note, arguments)
 
 
-def _answer_range(
-    context: VaultContext, notes: list[PeriodicNote], arguments: DailyNoteArguments
-) -> Answer:
+def _answer_range(context: VaultContext, notes: list[PeriodicNote], arguments: DailyNoteArguments) -> Answer:
     """The notes of a range, one after the other, and at the end which there are not."""
     from vaultbridge.engine.reading import Part
     from vaultbridge.tools.read_note import read_several

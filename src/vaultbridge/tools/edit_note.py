@@ -219,7 +219,9 @@ def _edit_found(context: VaultContext, edit: _EditNote) -> Answer:
         raise InvalidArgument("Give either name or query.", argument="query", hint="What should be edited?")
     if edit.expected:
         raise InvalidArgument(
-            "expected is the hash of one note, but query finds several.", argument="expected", hint="Leave it out."
+            "expected is the hash of one note, but query finds several.",
+            argument="expected",
+            hint="Leave it out.",
         )
     paths = find_all(context, edit.query)
     operations = [make_operation(edit, note=path) for path in paths]
@@ -265,8 +267,9 @@ def _describe_ops() -> str:
 EDIT_NOTE = Tool(
     name="edit_note",
     description=(
-        "Change a note, or all that a query finds: find and replace text in many notes, rename a tag or heading (links "
-        "follow), extract a section, link unlinked mentions, merge notes, tick a task. " + _describe_ops()
+        "Change a note, or all that a query finds: find and replace text in many notes, rename a tag or "
+        "heading (links follow), extract a section, link unlinked mentions, merge notes, tick a task. "
+        + _describe_ops()
     ),
     arguments=EditNoteArguments,
     run=run,

@@ -37,8 +37,8 @@ LEVELS: Final = 100
 
 LATEST: Final = 20
 ALL_BY_PATH: Final = 100
-"""How many rows an answer has by default: of the newest or largest files the first few are wanted, of a folder
-what is in it."""
+"""How many rows an answer has by default: of the newest or largest files the first few are wanted, of a
+folder what is in it."""
 
 
 class ListFilesArguments(Arguments, frozen=True, kw_only=True):
@@ -264,7 +264,9 @@ def _format_time(modified_ns: int) -> str:
 
 LIST_FILES = Tool(
     name="list_files",
-    description="List files or folders: recent changes (modified_since), notes without tags, unused attachments",
+    description=(
+        "List files or folders: recent changes (modified_since), notes without tags, unused attachments"
+    ),
     arguments=ListFilesArguments,
     run=run,
     group="find",

@@ -26,6 +26,8 @@ from vaultbridge.tools.base.schema import Arguments, MaxChars, NoteName, Start
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from vaultbridge.engine.reading import Part, Reading
     from vaultbridge.vault.paths import VaultPath
 
@@ -115,7 +117,7 @@ def _read_raw(context: VaultContext, names: list[str], arguments: ReadNoteArgume
     )
 
 
-def read_several(context: VaultContext, names: list[str], part: Part) -> str:
+def read_several(context: VaultContext, names: Sequence[str], part: Part) -> str:
     """Each note gets its share of the budget and what shorter notes leave over. An error about one note takes
     its place in the answer, because the others are still wanted."""
     pieces: list[str] = []

@@ -170,7 +170,7 @@ async def test_a_file_is_written_through_the_vault_with_the_writers_name(
 async def test_a_write_that_breaks_the_properties_is_refused(client: Client, vault: Path) -> None:
     """The text of an editor client is an assistant's, unlike what a person types on the page."""
     (vault / "Kept.md").write_text("---\nkind: x\n---\ntext\n")
-    with pytest.raises(Failed, match="The properties of Kept.md could no longer be read") as failed:
+    with pytest.raises(Failed, match=r"The properties of Kept\.md could no longer be read") as failed:
         await client.request("writeFile", path="Kept.md", content="---\nkind: x: y\n---\ntext\n")
     assert "Line 2" in failed.value.message
     assert (vault / "Kept.md").read_text() == "---\nkind: x\n---\ntext\n"

@@ -40,6 +40,7 @@ from vaultbridge.vault.read_cache import is_local_filesystem
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.write.trash import Trash
 
+
 class Gate:
     def __init__(self) -> None:
         self.open = threading.Event()

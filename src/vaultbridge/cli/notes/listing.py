@@ -131,7 +131,9 @@ def main_tasks(argv: list[str]) -> int:
     parser.add_argument("--status", default="open", help="open (default), done, any, or the character")
     parser.add_argument("--text", default="", help="only tasks with this in their text")
     parser.add_argument("--tag", default="", help="only tasks with this tag")
-    parser.add_argument("--due-before", default="", metavar="DATE", help="YYYY-MM-DD, today, or days from today: 7")
+    parser.add_argument(
+        "--due-before", default="", metavar="DATE", help="YYYY-MM-DD, today, or days from today: 7"
+    )
     parser.add_argument("--due-after", default="", metavar="DATE", help="the same")
     parser.add_argument(
         "--limit",

@@ -181,7 +181,9 @@ class _Moved:
     def _carry(self, link: Link) -> Rewrite | None:
         """A link that moves with the text."""
         table = self._draft.table_for(self._target)
-        found = resolve(link.target, self._source, self._draft.table_for(self._source)) if link.target else None
+        found = (
+            resolve(link.target, self._source, self._draft.table_for(self._source)) if link.target else None
+        )
         if link.target and not isinstance(found, Resolved):
             return None
         leads_to = found.path if isinstance(found, Resolved) else self._source

@@ -53,8 +53,8 @@ class OperationContext(Struct, frozen=True):
     returns how the path of a visible file is spelled on disk, `match_spelling` how the folders of a new path
     are; `check_named` raises when a file, as it is on disk, may not be used, or is too large and does not
     stay `unread`; `check_settled` raises when another program has just emptied a file; `is_folder` looks at
-    the disk; `find_tasks` finds tasks by a part of their text; `open_related` opens a search for mentions; `expand` returns a template's text for the
-    title of a new note."""
+    the disk; `find_tasks` finds tasks by a part of their text; `open_related` opens a search for mentions;
+    `expand` returns a template's text for the title of a new note."""
 
     find: Callable[[str], VaultPath]
     find_exact: Callable[[str], VaultPath | None]

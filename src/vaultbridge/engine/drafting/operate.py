@@ -134,9 +134,7 @@ def create_note(draft: Draft, operation: Create, context: OperationContext) -> N
         expanded = context.expand(operation.template, file_name(path).removesuffix(".md"))
         text = expanded if not text else apply_changes(expanded, append(expanded, parse(expanded), text))
     for name, value in operation.properties.items():
-        wanted = coerce_property(
-            name, value, context.settings.property_types, argument=f"properties.{name}"
-        )
+        wanted = coerce_property(name, value, context.settings.property_types, argument=f"properties.{name}")
         text = apply_changes(text, set_property(text, parse(text), name, wanted))
     there = find_same_path(draft, path)
     if not there and (stored := context.find_stored_path(path)) is not None and not draft.has_left(stored):

@@ -31,7 +31,8 @@ def link_mentions(draft: Draft, operation: LinkMentions, context: OperationConte
         keys = {key for name in names if [*search.lookup(key := name_key(name))] == [path]}
         if not keys:
             raise EditRefused(
-                f"Nothing can mention {path} for certain: another note has the same name, or it is too short.",
+                f"Nothing can mention {path} for certain: "
+                "another note has the same name, or it is too short.",
                 hint="Give the note an alias that no other has.",
             )
         linked = 0

@@ -132,7 +132,9 @@ def name_path_argument(error: InvalidPath, arguments: dict[str, Any]) -> None:
     if error.argument != "path" or "path" in arguments:
         return
     keys = [key for key in (*sorted(PATH_ARGUMENTS), "template") if _list_texts(arguments.get(key))]
-    said = [key for key in keys if any(text and text in error.message for text in _list_texts(arguments[key]))]
+    said = [
+        key for key in keys if any(text and text in error.message for text in _list_texts(arguments[key]))
+    ]
     if len(found := said or keys) == 1:
         error.argument = found[0]
 
@@ -357,7 +359,13 @@ def _explain(
     return InvalidArgument(f"{name}{came}.", argument=name, hint=hint or f"{message}.")
 
 
-_ALSO_CALLED: Final = {"replacement": "new", "body": "content", "markdown": "content", "pattern": "old", "frontmatter": "properties"}
+_ALSO_CALLED: Final = {
+    "replacement": "new",
+    "body": "content",
+    "markdown": "content",
+    "pattern": "old",
+    "frontmatter": "properties",
+}
 """What other servers and other tools of an assistant call an argument, where no word of it is ours."""
 
 
