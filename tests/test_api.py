@@ -185,8 +185,8 @@ def test_context_keeps_to_its_budget_and_quotes_the_notes(tmp_path: Path) -> Non
         assert passages[0].path == vault.search(question)[0].path
         assert sum(len(passage.text) for passage in passages) <= 1500
         for passage in passages:
-            lines = vault.note(passage.path).text.splitlines()
-            assert passage.text.strip() in "\n".join(lines[passage.line - 1 : passage.end_line])
+            lines = vault.note(passage.path).text.splitlines(keepends=True)
+            assert passage.text.strip() in "".join(lines[passage.line - 1 : passage.end_line])
         with pytest.raises(InvalidArgument, match="200 to 90000"):
             vault.context(question, max_chars=10)
 

@@ -28,6 +28,7 @@ from vaultbridge.embeddings.own_model import OwnModel
 from vaultbridge.engine.drafting.move import LinkSources
 from vaultbridge.engine.drafting.naming import OperationContext
 from vaultbridge.engine.drafting.operate import make_draft
+from vaultbridge.engine.drafting.templates import find_template
 from vaultbridge.engine.finder import Finder
 from vaultbridge.engine.gates import NoChanges, refuse_unreviewed
 from vaultbridge.engine.history import History
@@ -53,7 +54,7 @@ from vaultbridge.markdown.text import decode, describe_encoding
 from vaultbridge.vault.absolute import is_absolute, make_vault_relative
 from vaultbridge.vault.dates import expand_template
 from vaultbridge.vault.folders import Bases, VaultFolders, make_bases
-from vaultbridge.vault.paths import Root, VaultPath, vault_folder
+from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.read import content_hash, is_empty_file, read_place, read_start, retry_while_busy
 from vaultbridge.vault.read_cache import ReadCache
 from vaultbridge.vault.scope import HiddenNoteInUse, LinkedScope, Scope, redact
@@ -246,9 +247,7 @@ class Engine:
         Raises InvalidPath for a path outside the vault, and for one that spells a file which is left out
         because another one beside it has the same name in another Unicode form."""
         check_spelling(text, self.root, self.scope.visible)
-        if not is_absolute(text):
-            return text
-        return make_vault_relative(text, self.root, self.scope.visible)
+        return make_vault_relative(text, self.root, self.scope.visible) if is_absolute(text) else text
 
     def is_folder(self, path: VaultPath) -> bool:
         """Whether this is a folder in which something may be visible. A link that leads out of the vault, or
@@ -489,20 +488,10 @@ class Engine:
         return RelatedSearch.open(self)
 
     def expand(self, template: str, title: str, *, when: datetime | None = None) -> str:
-        """Expands a template for a new note with this title. `template` is a name or path; a bare name is
-        looked up in the templates folder first."""
+        """Expands a template, found by `find_template`, for a new note with this title."""
         settings = self.settings
-        found: VaultPath | None = None
-        if settings.template_folder:
-            folder = vault_folder(settings.template_folder)
-            found = self._files.find_on_disk(f"{folder}/{template}")
-        if found is None:
-            from vaultbridge.engine.drafting.templates import find_template
-
-            found = find_template(self, template)
-        self.scope.check_read(found)
         return expand_template(
-            decode(self._read(found)).text,
+            decode(self._read(find_template(self, template))).text,
             title=title,
             now=when or self.now(),
             date_format=settings.template_date_format,

@@ -80,6 +80,8 @@ def _list_caches(environ: Mapping[str, str]) -> Iterator[tuple[Path, Path]]:
         return
     for cache in caches:
         data = read_private(cache / ABOUT_FILE)
-        with contextlib.suppress(*JSON_ERRORS, KeyError):
-            if data is not None:
-                yield Path(msgspec.json.decode(data, type=dict[str, str])["vault"]), cache
+        try:
+            folder = msgspec.json.decode(data or b"{}", type=dict[str, str])["vault"]
+        except (*JSON_ERRORS, KeyError):
+            continue
+        yield Path(folder), cache

@@ -143,7 +143,7 @@ def merge_template(
 
 
 def find_template(engine: Engine, template: str) -> VaultPath:
-    """Finds a template as `Engine.expand` does: a bare name is looked up in the templates folder first."""
+    """Finds a template by its name or path: in the templates folder first."""
     folder = engine.settings.template_folder.strip("/")
     if folder:
         with contextlib.suppress(NoteNotFound):

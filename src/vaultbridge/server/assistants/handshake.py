@@ -128,8 +128,8 @@ def check_shared(shared: SharedEntry, *, seconds: float = HANDSHAKE_SECONDS) -> 
 def _post(
     shared: SharedEntry, message: dict[str, Any], headers: dict[str, str], seconds: float
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Send a request; returns its result, and the header that names the session. Raises OSError and
-    ValueError."""
+    """Send a request; returns its result, and the header that names the session. Raises OSError, ValueError
+    and what decoding JSON raises, RecursionError included."""
     request = urllib.request.Request(
         f"{shared.url}{PATH}",
         msgspec.json.encode(message),

@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vaultbridge.errors import JSON_ERRORS
 from vaultbridge.system import read_private, write_private
 
 LOSSES_KEPT: Final = 30
@@ -88,7 +89,7 @@ class StoreNotes:
         data = read_private(self._losses_file)
         try:
             return () if data is None else msgspec.json.decode(data, type=tuple[Loss, ...])
-        except (msgspec.MsgspecError, UnicodeError):
+        except JSON_ERRORS:
             return (Loss(0.0, "What was lost of the journal earlier cannot be read any more."),)
 
     def add_loss(self, loss: Loss) -> None:
