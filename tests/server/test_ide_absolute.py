@@ -48,7 +48,9 @@ async def test_a_path_in_the_second_vault_is_read_and_written_there(
     for way in (second, tmp_path / "link"):
         path = str(way / "New" / f"{way.name}.txt")
         answer = await client.request("writeFile", path=path, content=way.name)
-        assert answer == {"success": True, "path": f"New/{way.name}.txt"}
+        # A relative path would lead into the first vault.
+        assert answer == {"success": True, "path": f"{second}/New/{way.name}.txt"}
+        assert await client.request("readFile", path=answer["path"]) == way.name
         assert (second / "New" / f"{way.name}.txt").read_text() == way.name
     assert list_tree(first) == before
 
