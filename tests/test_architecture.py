@@ -6,6 +6,7 @@ It is read from the picture in ARCHITECTURE.md: an import goes down it, never up
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 import re
 from collections.abc import Iterator
@@ -87,9 +88,14 @@ FOLDER_MODULES = 20
 """A folder with more is a list nobody reads. Most hold a dozen; the tools have about one module each."""
 
 
+@functools.cache
+def parse_module(file: Path) -> ast.Module:
+    return ast.parse(file.read_text("utf-8"))
+
+
 def list_imports(file: Path, *, loading: bool = False) -> Iterator[tuple[str, int]]:
     """What a module imports, and where; with `loading`, only what it imports when it is loaded itself."""
-    tree = ast.parse(file.read_text("utf-8"))
+    tree = parse_module(file)
     for node in _walk_loaded(tree) if loading else ast.walk(tree):
         if isinstance(node, ast.Import):
             for name in node.names:
@@ -138,14 +144,17 @@ def list_our_imports(file: Path, *, loading: bool = False) -> Iterator[tuple[str
 FILES = sorted(f for f in SOURCE.rglob("*.py") if f.parent != SOURCE or f.name != "__init__.py")
 
 
-@pytest.mark.parametrize("file", FILES, ids=name_module)
-def test_imports_go_down_the_picture(file: Path) -> None:
-    part = name_part(file)
-    assert part in ORDER, f"{part} is not in the picture in ARCHITECTURE.md"
-    allowed = KNOWS_ONLY.get(part, set(ORDER[: ORDER.index(part)])) | {part}
-    why = "KNOWS_ONLY lists what it may use" if part in KNOWS_ONLY else "ARCHITECTURE.md draws that above it"
-    for name, line in list_our_imports(file):
-        assert is_within(name, allowed), f"{name_place(file, line)}: {part} may not import {name}: {why}"
+def test_imports_go_down_the_picture() -> None:
+    wrong = []
+    for file in FILES:
+        part = name_part(file)
+        assert part in ORDER, f"{part} is not in the picture in ARCHITECTURE.md"
+        allowed = KNOWS_ONLY.get(part, set(ORDER[: ORDER.index(part)])) | {part}
+        rule = "KNOWS_ONLY lists what it may use" if part in KNOWS_ONLY else "ARCHITECTURE.md draws it above"
+        for name, line in list_our_imports(file):
+            if not is_within(name, allowed):
+                wrong.append(f"{name_place(file, line)}: {part} may not import {name}: {rule}")
+    assert not wrong
 
 
 def test_no_modules_need_each_other_to_load() -> None:
@@ -167,39 +176,38 @@ def test_no_modules_need_each_other_to_load() -> None:
         pytest.fail("these modules import each other: " + " <- ".join(error.args[1]))
 
 
-@pytest.mark.parametrize(
-    "file", [f for f in FILES if name_module(f).rpartition(".")[0] in KNOWS_NO_VAULT], ids=name_module
-)
-def test_modules_that_move_messages_know_no_vault(file: Path) -> None:
-    for name, line in list_our_imports(file):
-        assert not is_within(name, MODEL) or is_within(name, NAMES_ONLY), (
-            f"{name_place(file, line)}: moves messages and may not import {name}, which knows what a vault is"
+def test_modules_that_move_messages_know_no_vault() -> None:
+    assert not [
+        f"{name_place(file, line)}: moves messages and may not import {name}, which knows what a vault is"
+        for file in FILES
+        if name_module(file).rpartition(".")[0] in KNOWS_NO_VAULT
+        for name, line in list_our_imports(file)
+        if is_within(name, MODEL) and not is_within(name, NAMES_ONLY)
+    ]
+
+
+def test_a_protocol_uses_only_the_others_it_may() -> None:
+    assert not [
+        f"{name_place(file, line)}: not in MAY_USE: {name}"
+        for protocol in PROTOCOLS
+        for file in (SOURCE / "protocols" / protocol).rglob("*.py")
+        for name, line in list_our_imports(file)
+        if is_within(
+            name,
+            {f"protocols.{other}" for other in PROTOCOLS if other not in MAY_USE.get(protocol, ())}
+            - {f"protocols.{protocol}"},
         )
+    ]
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_protocol_uses_only_the_others_it_may(protocol: str) -> None:
-    others = {f"protocols.{other}" for other in PROTOCOLS} - {f"protocols.{protocol}"}
-    others -= {f"protocols.{other}" for other in MAY_USE.get(protocol, ())}
-    for file in (SOURCE / "protocols" / protocol).rglob("*.py"):
-        for name, line in list_our_imports(file):
-            assert not is_within(name, others), f"{name_place(file, line)}: not in MAY_USE: {name}"
-
-
-@pytest.mark.parametrize(
-    "file",
-    [
-        f
-        for f in FILES
-        if name_module(f).startswith("protocols.") and name_module(f).split(".")[1] not in PROTOCOLS
-    ],
-    ids=name_module,
-)
-def test_what_protocols_share_uses_none_of_them(file: Path) -> None:
-    for name, line in list_our_imports(file):
-        assert not is_within(name, {f"protocols.{protocol}" for protocol in PROTOCOLS}), (
-            f"{name_place(file, line)}: what protocols share may not import {name}"
-        )
+def test_what_protocols_share_uses_none_of_them() -> None:
+    assert not [
+        f"{name_place(file, line)}: what protocols share may not import {name}"
+        for file in FILES
+        if name_module(file).startswith("protocols.") and name_module(file).split(".")[1] not in PROTOCOLS
+        for name, line in list_our_imports(file)
+        if is_within(name, {f"protocols.{protocol}" for protocol in PROTOCOLS})
+    ]
 
 
 def test_every_part_is_in_the_picture() -> None:
@@ -208,17 +216,19 @@ def test_every_part_is_in_the_picture() -> None:
     assert set(ORDER) - parts == set(), "in the picture, but not in src/vaultbridge"
 
 
-@pytest.mark.parametrize("file", [f for f in FILES if name_part(f) in PURE], ids=name_module)
-def test_the_pure_parts_do_no_io(file: Path) -> None:
-    for name, line in list_imports(file):
-        assert name.split(".")[0] not in DOES_IO, (
-            f"{name_place(file, line)}: {name_part(file)} is pure and may not import {name}"
-        )
+def test_the_pure_parts_do_no_io() -> None:
+    assert not [
+        f"{name_place(file, line)}: {name_part(file)} is pure and may not import {name}"
+        for file in FILES
+        if name_part(file) in PURE
+        for name, line in list_imports(file)
+        if name.split(".")[0] in DOES_IO
+    ]
 
 
-@pytest.mark.parametrize("file", FILES, ids=name_module)
-def test_a_module_has_one_duty(file: Path) -> None:
-    assert len(file.read_text("utf-8").splitlines()) <= MODULE_LINES
+def test_a_module_has_one_duty() -> None:
+    lines = {name_module(file): len(file.read_text("utf-8").splitlines()) for file in FILES}
+    assert not {module: count for module, count in lines.items() if count > MODULE_LINES}
 
 
 def test_no_module_is_a_splinter_of_its_only_user() -> None:
@@ -247,13 +257,12 @@ def test_a_folder_can_be_read_at_a_glance() -> None:
         assert len(names) <= FOLDER_MODULES, f"{folder.name}: {names}"
 
 
-@pytest.mark.parametrize("file", FILES, ids=name_module)
-def test_no_pattern_repeats_a_group_possessively(file: Path) -> None:
+def test_no_pattern_repeats_a_group_possessively() -> None:
     """Python 3.11.0 to 3.11.4 match such patterns wrongly (cpython gh-106052), and we promise 3.11."""
-    strings = [
-        node.value
-        for node in ast.walk(ast.parse(file.read_text("utf-8")))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    possessive = re.compile(r"(?<![\\(])\)(?:[*+?]|\{\d*,?\d*\})\+|\(\?>")
+    assert not [
+        f"{name_place(file, node.lineno)}: {node.value}"
+        for file in FILES
+        for node in ast.walk(parse_module(file))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and possessive.search(node.value)
     ]
-    found = [text for text in strings if re.search(r"(?<![\\(])\)(?:[*+?]|\{\d*,?\d*\})\+|\(\?>", text)]
-    assert not found

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from vaultbridge import __version__
 from vaultbridge.cli.commands import COMMANDS, find_command
 
@@ -19,25 +17,35 @@ def name_page(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=name_page)
-def test_every_link_to_a_file_leads_somewhere(document: Path) -> None:
-    text = CODE.sub("", document.read_text("utf-8"))
-    targets = [target for target in re.findall(r"\]\(([^)#\s]+)", text) if "://" not in target]
-    missing = [target for target in targets if not (document.parent / target).exists()]
-    assert not missing
+def list_in_code(document: Path, pattern: str) -> set[str]:
+    return set(re.findall(pattern, "\n".join(CODE.findall(document.read_text("utf-8")))))
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=name_page)
-def test_every_command_named_exists(document: Path) -> None:
-    named = set(re.findall(r"\bvaultbridge ([a-z]+)\b", "\n".join(CODE.findall(document.read_text("utf-8")))))
-    assert not named - COMMANDS.keys() - {"package"}
+def test_every_link_to_a_file_leads_somewhere() -> None:
+    assert not [
+        f"{name_page(document)}: {target}"
+        for document in DOCUMENTS
+        for target in re.findall(r"\]\(([^)#\s]+)", CODE.sub("", document.read_text("utf-8")))
+        if "://" not in target and not (document.parent / target).exists()
+    ]
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=name_page)
-def test_every_make_target_named_exists(document: Path) -> None:
+def test_every_command_named_exists() -> None:
+    known = COMMANDS.keys() | {"package"}
+    assert not [
+        f"{name_page(document)}: {command}"
+        for document in DOCUMENTS
+        for command in list_in_code(document, r"\bvaultbridge ([a-z]+)\b") - known
+    ]
+
+
+def test_every_make_target_named_exists() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    named = set(re.findall(r"\bmake ([a-z][a-z-]*)", "\n".join(CODE.findall(document.read_text("utf-8")))))
-    assert not named - targets
+    assert not [
+        f"{name_page(document)}: {target}"
+        for document in DOCUMENTS
+        for target in list_in_code(document, r"\bmake ([a-z][a-z-]*)") - targets
+    ]
 
 
 REGISTRY = re.compile(
@@ -46,17 +54,16 @@ REGISTRY = re.compile(
 )
 
 
-@pytest.mark.parametrize(
-    "document", [*DOCUMENTS, ROOT / "packaging" / "claude-plugin" / "README.md"], ids=name_page
-)
-def test_what_only_a_release_brings_is_marked(document: Path) -> None:
+def test_what_only_a_release_brings_is_marked() -> None:
     """Nothing is published yet: who follows a command must not find that out from its error."""
-    parts = re.split(r"\n(?=- |\n)", document.read_text("utf-8"))
-    unmarked = [
-        part
-        for before, part in zip(["", *parts], parts, strict=False)
-        if REGISTRY.search(part) and "first release" not in before + part
-    ]
+    unmarked = []
+    for document in (*DOCUMENTS, ROOT / "packaging" / "claude-plugin" / "README.md"):
+        parts = re.split(r"\n(?=- |\n)", document.read_text("utf-8"))
+        unmarked += [
+            f"{name_page(document)}: {part}"
+            for before, part in zip(["", *parts], parts, strict=False)
+            if REGISTRY.search(part) and "first release" not in before + part
+        ]
     assert not unmarked
 
 

@@ -7,8 +7,6 @@ import re
 import tokenize
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
 ROWS = re.findall(
     r"^\| (?:`(\w+)`|\*\w+\*) \| (?:`([\w.]+)`)? ?\|",
@@ -17,13 +15,17 @@ ROWS = re.findall(
 )
 
 
-@pytest.mark.parametrize(("word", "module"), [row for row in ROWS if row[1]], ids=lambda value: str(value))
-def test_a_word_is_where_the_glossary_says(word: str, module: str) -> None:
+def is_defined(word: str, module: str) -> bool:
     file = ROOT / "src" / "vaultbridge" / Path(*module.split("."))
     source = file / "__init__.py" if file.is_dir() else file.with_suffix(".py")
-    text = source.read_text("utf-8")
-    if word:
-        assert re.search(rf"^(?:class {word}\b|{word}\b.* = )", text, re.MULTILINE)
+    if not word or not source.exists():
+        return source.exists()
+    definition = rf"^(?:class {word}\b|{word}\b.* = )"
+    return re.search(definition, source.read_text("utf-8"), re.MULTILINE) is not None
+
+
+def test_a_word_is_where_the_glossary_says() -> None:
+    assert not [(word, module) for word, module in ROWS if module and not is_defined(word, module)]
 
 
 def test_every_row_is_read() -> None:
