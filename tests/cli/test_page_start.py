@@ -238,9 +238,12 @@ def test_a_used_vault_whose_bridge_s_number_was_taken_is_not_taken_for_served(
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: not is_running(pid))
     (saved,) = person.cache.glob("*/bridge.json")
-    saved.write_text(saved.read_text("utf-8").replace(str(pid), str(os.getpid())), "utf-8")
     other = write_vault(person.home / "Other", {"C.md": "c\n"})
-    assert person.list_vaults(person.open_page(other)["page"]) == ["Other", vault.name]
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as stranger:
+        saved.write_text(saved.read_text("utf-8").replace(str(pid), str(stranger.pid)), "utf-8")
+        assert person.list_vaults(person.open_page(other)["page"]) == ["Other", vault.name]
+        assert stranger.poll() is None
+        stranger.communicate(b"\n")
 
 
 def test_two_at_once_start_one_bridge(person: Person, vault: Path) -> None:

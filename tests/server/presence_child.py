@@ -1,6 +1,8 @@
 """A bridge as a process of its own, so that it can be killed. Prints its port when it is ready.
 
-python presence_child.py VAULT CACHE HOME
+python presence_child.py VAULT CACHE HOME [PROCESS]
+
+PROCESS is another bridge that runs.
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ def _make_dialect(name: str, **options: object) -> object:
     return make
 
 
-async def main(vault: Path, cache: Path, home: Path) -> None:
-    presence = Presence.claim(cache, [vault], environ={}, home=home, port=0)
+async def main(vault: Path, cache: Path, home: Path, others: list[int]) -> None:
+    presence = Presence.claim(cache, [vault], environ={}, home=home, others=others, port=0)
     server = BridgeSockets(presence.token, _make_dialect, _make_dialect)  # type: ignore[arg-type]
     app = web.Application()
     server.add_routes(app)
@@ -48,4 +50,4 @@ async def main(vault: Path, cache: Path, home: Path) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*(Path(argument) for argument in sys.argv[1:4])))
+    asyncio.run(main(*(Path(argument) for argument in sys.argv[1:4]), [*map(int, sys.argv[4:])]))

@@ -35,8 +35,8 @@ class Stage:
         self.home.mkdir()
         self.children: list[asyncio.subprocess.Process] = []
 
-    async def start(self) -> tuple[asyncio.subprocess.Process, int]:
-        arguments = [str(CHILD), str(self.vault), str(self.cache), str(self.home)]
+    async def start(self, *others: int) -> tuple[asyncio.subprocess.Process, int]:
+        arguments = [*map(str, (CHILD, self.vault, self.cache, self.home, *others))]
         child = await asyncio.create_subprocess_exec(
             sys.executable, *arguments, stdout=asyncio.subprocess.PIPE
         )
@@ -102,12 +102,23 @@ async def test_a_clean_end_removes_the_lock_and_keeps_the_endpoint(stage: Stage)
 
 async def test_a_second_bridge_of_the_same_vault_keeps_the_first_ones_endpoint(stage: Stage) -> None:
     first, port = await stage.start()
-    _, other_port = await stage.start()
+    _, other_port = await stage.start(first.pid)
     assert other_port != port
     known = load_endpoint(stage.cache)
     assert known is not None
     assert (known.port, known.pid) == (port, first.pid)
     assert set(stage.locks) == {f"{port}.lock", f"{other_port}.lock"}
+
+
+def test_a_process_that_is_no_bridge_keeps_no_endpoint(tmp_path: Path) -> None:
+    """It has the number of a bridge that was killed: commands then looked for the new bridge in vain."""
+    stage = Stage(tmp_path)
+    save_endpoint(stage.cache, Endpoint(port=9, token=make_token(), pid=os.getppid()))
+    presence = stage.claim()
+    known = find_running(stage.cache)
+    assert known is not None
+    assert (known.port, known.pid) == (presence.port, os.getpid())
+    presence.socket.close()
 
 
 def test_when_the_saved_port_is_taken_another_is_used_and_the_token_stays(tmp_path: Path) -> None:

@@ -15,9 +15,16 @@ import pytest
 from support.systemctl import read_unit
 from support.waiting import BOUND
 from vaultbridge.errors import EngineFailure, InvalidArgument
+from vaultbridge.protocols.editor.endpoint_file import Endpoint, make_token, save_endpoint
 from vaultbridge.server.config.model import Config, ServerConfig
 from vaultbridge.server.service.definition import Service, make_service
-from vaultbridge.server.service.install import check_system, choose_port, find_kind, find_service
+from vaultbridge.server.service.install import (
+    check_system,
+    choose_port,
+    end_temporary,
+    find_kind,
+    find_service,
+)
 from vaultbridge.server.service.launchd import Launchd
 from vaultbridge.server.service.systemd import Systemd
 from vaultbridge.server.service.task_scheduler import NAMESPACE, TaskScheduler
@@ -151,3 +158,14 @@ def test_without_systemd_it_says_what_works_instead(tmp_path: Path, monkeypatch:
     assert "`vaultbridge page` starts a bridge whenever" in refused.value.hint
     assert "serve '/home/me/My Notes'" in refused.value.hint
     assert find_service({"HOME": str(tmp_path)}, Systemd()) is None
+
+
+def test_a_process_that_got_the_number_of_a_killed_bridge_is_not_ended(tmp_path: Path) -> None:
+    """The file of a bridge that was killed names a process that may be another one by now."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as stranger:
+        folder = tmp_path / "vault"
+        folder.mkdir()
+        save_endpoint(folder, Endpoint(port=9, token=make_token(), pid=stranger.pid, temporary=True))
+        assert end_temporary({"VAULTBRIDGE_CACHE": str(tmp_path)}) == []
+        stranger.communicate(b"\n")
+    assert stranger.returncode == 0

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.protocols.editor.client import connect
-from vaultbridge.protocols.editor.endpoint_file import find_running
+from vaultbridge.protocols.editor.endpoint_file import Endpoint, find_running
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
@@ -51,25 +51,29 @@ class OtherBridge(Struct, frozen=True):
 async def find_other_bridges(engines: Sequence[Engine]) -> tuple[OtherBridge, ...]:
     """Find other bridges that serve these vaults. Call it before our own endpoint file is written.
 
-    Two bridges for one vault are allowed, but seldom intended. The endpoint file of a killed process may name
-    a process id that is in use again, so each bridge is asked.
+    Two bridges for one vault are allowed, but seldom intended.
     """
     bridges = []
     for engine in engines:
         known = find_running(engine.cache)
-        if known is None or known.pid == os.getpid():
-            continue
-        try:
-            async with asyncio.timeout(ASKING_SECONDS), connect(known):
-                bridges.append(OtherBridge(engine.name, known.host, known.port, known.pid, known.temporary))
-        except (VaultbridgeError, TimeoutError):
-            continue
+        if known is not None and known.pid != os.getpid() and await is_answering(known):
+            bridges.append(OtherBridge(engine.name, known.host, known.port, known.pid, known.temporary))
     return tuple(bridges)
+
+
+async def is_answering(known: Endpoint) -> bool:
+    """Whether this bridge really runs: the endpoint file of a killed one may name a process id that is in use
+    again."""
+    try:
+        async with asyncio.timeout(ASKING_SECONDS), connect(known):
+            return True
+    except (VaultbridgeError, TimeoutError):
+        return False
 
 
 async def replace_temporary(bridges: Sequence[OtherBridge]) -> tuple[OtherBridge, ...]:
     """End the temporary ones, whose port and token our server then takes, so that a page that is open there
-    stays connected. Returns the others."""
+    stays connected. Each must have answered. Returns the others."""
     for bridge in {bridge.pid: bridge for bridge in bridges if bridge.temporary}.values():
         log.info("Ending the bridge that was started in the background (process %d)", bridge.pid)
         with contextlib.suppress(OSError, TimeoutError):

@@ -17,7 +17,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final, NoReturn
@@ -38,7 +38,6 @@ from vaultbridge.protocols.editor.endpoint_file import (
     save_guest_endpoint,
 )
 from vaultbridge.protocols.http.listen import open_socket
-from vaultbridge.system import is_process_alive
 
 DEFAULT_PORT: Final = 3000
 
@@ -109,6 +108,7 @@ class Presence:
         *,
         environ: Mapping[str, str],
         home: Path,
+        others: Collection[int] = (),
         host: str = "127.0.0.1",
         port: int | None = None,
         ide_name: str = "Obsidian",
@@ -116,9 +116,10 @@ class Presence:
         name: str = "",
         temporary: bool = False,
     ) -> Presence:
-        """Open the port and save it. `cache` is the vault's cache folder. A requested `port` is taken or the
-        call fails (0: any free one); otherwise the saved one, the default, or any free one, in this order.
-        Raises EngineFailure."""
+        """Open the port and save it. `cache` is the vault's cache folder, `others` are the processes of other
+        bridges that serve the vault and have answered. A requested `port` is taken or the call fails (0: any
+        free one); otherwise the saved one, the default, or any free one, in this order. Raises
+        EngineFailure."""
         endpoint = load_endpoint(cache)
         saved = [endpoint.port] if endpoint is not None else []
         ports = [*saved, DEFAULT_PORT, 0] if port is None else [port]
@@ -140,8 +141,9 @@ class Presence:
             temporary=temporary,
         )
         # If another bridge of this vault is running, it keeps the file, because its clients reconnect there.
-        # Ours is then named in the second file, which counts once that bridge has ended.
-        if endpoint is None or endpoint.port == presence.port or not is_process_alive(endpoint.pid):
+        # Ours is then named in the second file, which counts once that bridge has ended. That a process has
+        # the number in the file proves nothing: it may have been given again since.
+        if endpoint is None or endpoint.port == presence.port or endpoint.pid not in others:
             save_endpoint(cache, presence._make_endpoint(folders[0] if folders else None))
         elif folders:
             presence.add_vault(cache, folders[0])

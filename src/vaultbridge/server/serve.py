@@ -171,7 +171,7 @@ async def run_server(
         others = await find_other_bridges(engines)
         if options.last_use is None:
             others = await replace_temporary(others)
-        presence = _claim_presence(options, engines[0].cache, folders, tls, environ)
+        presence = _claim_presence(options, engines[0].cache, folders, others, tls, environ)
         stack.callback(presence.socket.close)
         guard = _make_guard(config)
         pauses = Pauses([engine.state for engine in engines])
@@ -259,7 +259,12 @@ async def run_server(
 
 
 def _claim_presence(
-    options: ServeOptions, cache: Path, folders: Sequence[Path], tls: Tls | None, environ: Mapping[str, str]
+    options: ServeOptions,
+    cache: Path,
+    folders: Sequence[Path],
+    others: Sequence[OtherBridge],
+    tls: Tls | None,
+    environ: Mapping[str, str],
 ) -> Presence:
     config = options.config
     return Presence.claim(
@@ -267,6 +272,7 @@ def _claim_presence(
         folders,
         environ=environ,
         home=Path(environ.get("HOME") or Path.home()),
+        others={other.pid for other in others},
         host=config.server.host,
         port=config.server.port,
         ide_name=config.ide.name,

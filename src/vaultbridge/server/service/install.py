@@ -17,14 +17,14 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from vaultbridge.errors import EngineFailure
 from vaultbridge.protocols.editor.endpoint_file import Endpoint, list_running
 from vaultbridge.server.config.model import Config
-from vaultbridge.server.other_bridges import OtherBridge, replace_temporary
+from vaultbridge.server.other_bridges import OtherBridge, is_answering, replace_temporary
 from vaultbridge.server.presence import DEFAULT_PORT
 from vaultbridge.server.service.definition import HOST, Service, ServiceKind
 from vaultbridge.server.service.launchd import Launchd
@@ -92,9 +92,14 @@ def _find_free_port() -> int:
 
 def end_temporary(environ: Mapping[str, str]) -> list[Endpoint]:
     """End the bridges that `vaultbridge page` has started; returns the others that run."""
-    running = list(list_running(find_bases(environ).cache))
-    bridges = [OtherBridge("", known.host, known.port, known.pid, known.temporary) for known in running]
-    asyncio.run(replace_temporary(bridges))
+    return asyncio.run(_end_temporary(list(list_running(find_bases(environ).cache))))
+
+
+async def _end_temporary(named: Iterable[Endpoint]) -> list[Endpoint]:
+    running = [known for known in named if await is_answering(known)]
+    await replace_temporary(
+        [OtherBridge("", known.host, known.port, known.pid, known.temporary) for known in running]
+    )
     return [known for known in running if not known.temporary]
 
 
