@@ -23,8 +23,11 @@ from vaultbridge.cli.setup.completion import find_parser
 BY_HAND = {"stdio", "bridge"}
 """They read their arguments without argparse, and have tests of their own."""
 
+NESTED = {"token", "service"}
+"""Their first word is a command itself, with options of its own."""
 
-PARSERS = {command: find_parser(command) for command in COMMANDS if command not in BY_HAND | {"token"}}
+
+PARSERS = {command: find_parser(command) for command in COMMANDS if command not in BY_HAND | NESTED}
 
 VALUES: dict[str, st.SearchStrategy[str]] = {"number": st.integers(0, 65535).map(str)}
 WORDS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1).filter(
@@ -72,7 +75,8 @@ def command_lines(draw: st.DrawFn) -> tuple[str, list[str], list[str]]:
             name = draw(st.sampled_from(list(action.option_strings)))
             if action.nargs == 0:
                 options.append([name])
-            elif name.startswith("--") and draw(st.booleans()):
+            elif action.nargs == "+" or (name.startswith("--") and draw(st.booleans())):
+                # With a space, `--link 1 Note` would take the note for another number.
                 options.append([f"{name}={draw(value_of(action))}"])
             else:
                 options.append([name, draw(value_of(action))])
@@ -99,6 +103,19 @@ def parse_meaning(parser: SuggestingParser, argv: list[str]) -> dict[str, Any]:
 def test_any_order_of_options_and_words_means_the_same(drawn: tuple[str, list[str], list[str]]) -> None:
     command, first, mixed = drawn
     assert parse_meaning(PARSERS[command], mixed) == parse_meaning(PARSERS[command], first)
+
+
+@pytest.mark.parametrize("command", sorted(PARSERS))
+def test_two_dashes_may_be_the_value_of_an_option(command: str) -> None:
+    parser = PARSERS[command]
+    needed = [
+        action for action in parser._actions if not action.option_strings and action.nargs in (None, "+")
+    ]
+    words = [next(iter(action.choices or ["1"])) for action in needed]
+    for action in parser._actions:
+        if action.option_strings and action.nargs is None and action.type is None and not action.choices:
+            found = vars(parser.parse([*words, f"{action.option_strings[-1]}=--"]))
+            assert found[action.dest if action.dest in found else "vault"] in ("--", ["--"])
 
 
 @given(st.sampled_from(sorted(PARSERS)), st.lists(WORDS.map("-{}".format), min_size=1, max_size=4))

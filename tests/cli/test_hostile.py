@@ -24,6 +24,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from support.background import ending_bridges
 from support.waiting import BOUND
 from vaultbridge.__main__ import main
 from vaultbridge.cli.commands import COMMANDS, find_command
@@ -89,7 +90,9 @@ class Place:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    yield Place(tmp_path_factory.mktemp("hostile"))
+    place = Place(tmp_path_factory.mktemp("hostile"))
+    with ending_bridges(place.folder / "home" / ".cache" / "vaultbridge"):
+        yield place
 
 
 def check_error(done: subprocess.CompletedProcess[bytes]) -> None:
@@ -146,6 +149,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "doctor": ("doctor", "V"),
     "token": ("token", "list"),
     "vaults": ("vaults",),
+    "service": ("service", "install", "V", "--dry-run"),
 }
 
 

@@ -107,6 +107,12 @@ class SuggestingParser(argparse.ArgumentParser):
             return self.parse_args(argv)  # `token make …`: the inner parser takes the rest
         return self.parse_intermixed_args(argv)
 
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        if action.option_strings and arg_strings == ["--"]:
+            # `--vault=--`: argparse would drop the value, and give the command an empty list.
+            arg_strings = [f"{_PLAIN_WORD}--"]
+        return super()._get_values(action, arg_strings)
+
     def _get_value(self, action: argparse.Action, arg_string: Any) -> Any:
         if isinstance(arg_string, str) and action.nargs != argparse.PARSER:
             arg_string = arg_string.removeprefix(_PLAIN_WORD)

@@ -25,7 +25,7 @@ examples:
   vaultbridge connect claude-desktop ~/Notes   every tool on this vault
   vaultbridge connect all                      every assistant, this vault
   vaultbridge connect cursor ~/Notes --read-only --deny Private
-  vaultbridge connect cursor ~/Notes --shared  through the bridge that the service runs
+  vaultbridge connect cursor ~/Notes --shared  over HTTP, to one bridge
   vaultbridge connect cursor --remove --name notes"""
 
 ALL = "all"
