@@ -397,7 +397,10 @@ class RelatedSearch:
 def _find_names(text: str, note: Note, path: str, keys: Collection[str]) -> list[UnlinkedMention]:
     """The mentions of one note, whose names have these keys."""
     named = (path,)
-    return find_mentions(text, note, lambda key: named if key in keys else (), only=keys).get(path, [])
+    mentions = find_mentions(
+        text, note, lambda key: named if key in keys else (), beginnings=Beginnings(keys), only=keys
+    )
+    return mentions.get(path, [])
 
 
 def explain(subject: Subject, path: str, evidence: Evidence) -> Iterator[str]:

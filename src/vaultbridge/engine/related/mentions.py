@@ -156,11 +156,9 @@ def find_mentions(
     only: Collection[str] = (),
 ) -> dict[str, list[UnlinkedMention]]:
     """Return the mentions of each note, in the order of the text. A name that several notes have mentions
-    none of them. `beginnings` are those of the names that `lookup` knows. `only` are the keys that are looked
-    for; if empty, whatever `lookup` knows."""
+    none of them. `beginnings` are those of the names that `lookup` knows. Only lines that contain one of the
+    keys in `only` are looked at; all, if it is empty."""
     text = text[:TEXT_CHARS]
-    if only:
-        beginnings = Beginnings(only)
     positions = Positions(text)
     found: list[tuple[str, UnlinkedMention]] = []
     lines: list[tuple[int, int]] = []
