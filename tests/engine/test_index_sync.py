@@ -379,16 +379,19 @@ def test_a_vault_that_disappears_and_returns_keeps_its_rows_and_reports_it(
 
 
 @pytest.mark.parametrize("leads", [True, False])
-def test_a_cache_folder_deleted_while_serving_costs_history_and_nothing_else(
-    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch, leads: bool
+@pytest.mark.parametrize("deleted", ["cache", "state"])
+def test_a_folder_deleted_while_serving_costs_history_at_most(
+    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch, deleted: str, leads: bool
 ) -> None:
+    """The index is in the cache folder and is made again, the journal is in the state folder."""
     monkeypatch.setattr(index_sync, "DAMAGE_SECONDS", 0.01)
     engine = make_vault({"A.md": "[[B]] alpha", "F/B.md": "beta"})
     if leads:
         lead(engine)
     engine.apply([Append(note="A", content="more")])
-    delete_folder(engine.cache)
-    assert engine.history.changes() == []
+    delete_folder(engine.cache if deleted == "cache" else engine.state)
+    kept = ["append"] if deleted == "cache" else []
+    assert [change.label for change in engine.history.changes()] == kept
     engine.apply([Append(note="A", content="again")])
     if leads:
         lead(engine)
@@ -397,7 +400,7 @@ def test_a_cache_folder_deleted_while_serving_costs_history_and_nothing_else(
     assert (engine.root.folder / "A.md").read_text() == "[[C]] alpha\nmore\nagain"
     # What was done since is seen by others, and can be undone.
     other = make_vault()
-    assert [change.label for change in other.history.changes()] == ["move", "append"]
+    assert [change.label for change in other.history.changes()] == ["move", "append", *kept]
     other.undo(other.history.newest_to_undo())
     assert (engine.root.folder / "F/B.md").exists()
     if leads:

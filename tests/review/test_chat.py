@@ -128,14 +128,13 @@ async def test_only_the_view_can_undo_without_asking(tmp_path: Path) -> None:
         assert (await wire.history())[0] == ("test", "Undo: append")
 
 
-async def test_an_accepted_change_offers_no_undo_without_that_tool(tmp_path: Path) -> None:
+async def test_an_accepted_change_can_be_undone_in_the_core_profile_too(tmp_path: Path) -> None:
     settings = ProviderSettings(lead=False, reviewed=True, profile="core")
     async with chat(tmp_path, settings=settings) as wire:
         after = await wire.decide(await wire.propose(), "accept")
-        assert after["change"]
         names = {tool["name"] for tool in (await wire.result("tools/list"))["tools"]}
-        assert "obsidian_undo" not in names
-        assert after["undo"] == ""
+        assert "obsidian_undo" in names
+        assert after["change"] and after["undo"]
 
 
 async def test_a_person_rejects_in_the_view_and_says_why(tmp_path: Path) -> None:

@@ -60,9 +60,6 @@ SHOWN_BY: Final = {
     "obsidian_related": GRAPH,
 }
 
-UNDO: Final = "obsidian_undo"
-"""Only where this tool is listed does the view offer to undo what was accepted."""
-
 UNDOING: Final = "undo"
 """What a code is for that lets a person undo an accepted change: instead of the hash of a version shown."""
 
@@ -224,7 +221,6 @@ class VaultApps:
         """Whether tools that change something were listed with the view of changes; None before any list."""
         self._known: bool | None = None
         """The same, as listed or as announced since."""
-        self._can_undo = False
 
     def list_apps(self, tools: Iterable[ToolInfo]) -> Apps:
         """List the views. Tools have the view of changes only if changes wait and can be decided here;
@@ -232,7 +228,6 @@ class VaultApps:
         listed = tuple(tools)
         shown_by = {tool.name: SHOWN_BY[tool.name] for tool in listed if tool.name in SHOWN_BY}
         self._listed = self._known = self.would_show_changes()
-        self._can_undo = any(tool.name == UNDO for tool in listed)
         if self._listed:
             shown_by |= {tool.name: REVIEW for tool in listed if _may_wait(tool)}
         return Apps(VIEWS, shown_by, (DECIDE,) if self._decides() else ())
@@ -345,7 +340,7 @@ class VaultApps:
                 **shown,
                 "decision": describe_decision(proposal),
                 "change": change,
-                "undo": self._issue_undo(engine, number, principal) if change and self._can_undo else "",
+                "undo": self._issue_undo(engine, number, principal) if change else "",
             }
         seen, whole = proposal.body.version.hash, all(file["fits"] for file in shown["files"])
         known = self._codes.find(code, number, principal) if code else None
