@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import re
 
 from tasks.assistant import Assistant, Script
 from tasks.vault import CHANGED_ROUTES, LAST_WEEK, PICTURE, ROUTES
@@ -58,10 +57,7 @@ def list_untagged(assistant: Assistant) -> None:
 
 def insert_image(assistant: Assistant) -> None:
     data = base64.b64encode(PICTURE).decode()
-    answer = assistant.call("obsidian_add_attachment", name="roof.png", data=data, note="House")
-    link = re.search(r'"link":"([^"]+)"', answer)
-    assert link is not None
-    assistant.call("obsidian_edit_note", op="append", name="House", content=link[1])
+    assistant.call("obsidian_add_attachment", name="roof.png", data=data, note="House", embed=True)
 
 
 def undo(assistant: Assistant) -> None:
@@ -97,8 +93,7 @@ def list_backlinks(assistant: Assistant) -> None:
 
 
 def export(assistant: Assistant) -> None:
-    names = list_rows(assistant.call("obsidian_list_files", folder="Workshop", pattern="*kiln*"))
-    assistant.call("obsidian_read_note", names=names)
+    assistant.call("obsidian_read_note", query="path:Workshop file:kiln")
 
 
 def tick_due_task(assistant: Assistant) -> None:
