@@ -15,7 +15,7 @@ WEB_READY := web/node_modules/.ready
 # Containers often set it. Hundreds of tests start a process, and each would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test check lint types generate screenshots packages bundle companion web bench bench-peers conformance test-claude lock clean
+.PHONY: help run test check lint types generate screenshots packages bundle companion web bench bench-tasks bench-peers conformance test-claude lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
@@ -48,6 +48,9 @@ test-claude: $(READY)  ## the real Claude Code against our socket (needs npm and
 
 bench: $(READY)  ## every measurement, as ratios within one run
 	for file in benchmarks/*_bench.py; do $(BIN)/python $$file || exit 1; done
+
+bench-tasks: $(READY)  ## what twenty requests cost an assistant, beside other servers, into docs/benchmarks.md (needs npm)
+	$(BIN)/python benchmarks/tasks_bench.py --write-docs
 
 bench-peers: $(READY)  ## the same session against other servers, into docs/benchmarks.md (needs npm and Python 3.12)
 	$(BIN)/python benchmarks/peers/run.py --write-docs

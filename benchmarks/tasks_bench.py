@@ -4,7 +4,7 @@
 
 Each request is scripted as a careful assistant would call the tools of that server, and carried out over
 stdio on a fresh copy of the same vault. Afterwards the notes on disk, or the answer, must be what was asked
-for: a request that left anything else changed is not done. Tokens are those of each call's name, arguments
+for: a request that left any other note changed is not done. Tokens are those of each call's name, arguments
 and answer; the list of tools is counted once. The exit code is 1 if ours costs more than the goal.
 """
 
@@ -14,7 +14,7 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ sys.path[:0] = [str(HERE), str(HERE / "peers")]
 from servers import OURS, TABLE, Place, Server, Session, load_servers
 from tasks import mcpvault, obsidian_mcp_rs, ours
 from tasks.assistant import Assistant, NotPossible, describe_tools
-from tasks.requests import REQUESTS
+from tasks.requests import REQUESTS, Request
 from tasks.vault import write
 from tokens import TokenCounter
 
@@ -36,22 +36,12 @@ MOST_CALLS = 26
 MOST_TOKENS = 6_000
 """The goal, the list of tools included."""
 
-Way = Callable[[Assistant], object]
-
-
-@dataclass(frozen=True)
-class Script:
-    """How an assistant fulfils each request, and what comes before some, uncounted."""
-
-    ways: Mapping[str, Way]
-    prepare: Mapping[str, Way]
-
-
 SCRIPTS = {
-    OURS: Script(ours.WAYS, ours.PREPARE),
-    "mcpvault": Script(mcpvault.WAYS, mcpvault.PREPARE),
-    "obsidian-mcp-rs": Script(obsidian_mcp_rs.WAYS, obsidian_mcp_rs.PREPARE),
+    OURS: (ours.SCRIPT, ours.change_routes),
+    "mcpvault": (mcpvault.SCRIPT, mcpvault.change_routes),
+    "obsidian-mcp-rs": (obsidian_mcp_rs.SCRIPT, obsidian_mcp_rs.change_routes),
 }
+"""How each server's tools fulfil the requests, and make the change that "undo that" is about."""
 
 
 @dataclass
@@ -66,19 +56,20 @@ class Done:
     why: str = ""
 
 
-def fulfil(server: Server, request: Any, script: Script) -> Done:
+def fulfil(server: Server, request: Request) -> Done:
+    script, make_change = SCRIPTS[server.name]
     with tempfile.TemporaryDirectory(prefix="tasks-", ignore_cleanup_errors=True) as work:
         place = Place(Path(work))
         write(place.vault)
         with Session(server, place) as session:
             assistant = Assistant(session.client)
-            if request.name in script.prepare:
-                script.prepare[request.name](assistant)
-                assert not assistant.errors, assistant.errors
+            if request.name == "undo":
+                make_change(assistant)
                 assistant.forget()
+                assert not request.check(place.vault, "")
             why = ""
             try:
-                script.ways[request.name](assistant)
+                script[request.name](assistant)
             except NotPossible as reason:
                 why = str(reason)
         done = not why and request.check(place.vault, "\n".join(assistant.texts))
@@ -93,11 +84,8 @@ def list_tools(server: Server) -> str:
 
 
 def measure(server: Server, counter: TokenCounter, only: list[str] | None) -> tuple[dict[str, Done], int]:
-    script = SCRIPTS[server.name]
     results = {
-        request.name: fulfil(server, request, script)
-        for request in REQUESTS
-        if only is None or request.name in only
+        request.name: fulfil(server, request) for request in REQUESTS if only is None or request.name in only
     }
     flat = [text for result in results.values() for text in result.texts]
     counts = iter(counter.count([list_tools(server), *flat]))
@@ -175,11 +163,17 @@ def main() -> int:
     print(f"{table}\n\nTokens: {counter.name}.")
     if args.json:
         figures = {
-            name: {"requests": {key: _figures(result) for key, result in results.items()}, **_total(results, listing)}
+            name: {
+                "requests": {key: _figures(result) for key, result in results.items()},
+                **_total(results, listing),
+            }
             for name, (results, listing) in measured.items()
         }
         text = json.dumps(figures, indent=1, ensure_ascii=False)
-        print(text) if args.json == "-" else Path(args.json).write_text(text, "utf-8")
+        if args.json == "-":
+            print(text)
+        else:
+            Path(args.json).write_text(text, "utf-8")
     if args.write_docs:
         page = DOCUMENT.read_text("utf-8")
         head, _, rest = page.partition(BEGIN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from stdio_client import Client
@@ -36,7 +37,16 @@ class Assistant:
         self.texts.clear()
 
 
+Script = Mapping[str, Callable[[Assistant], object]]
+"""How an assistant that has read a server's list of tools fulfils each request, by the request's name.
+
+A script knows what the person said, which day it is and what its calls answered: nothing else of the vault.
+"""
+
+
 def describe_tools(tools: list[dict[str, Any]]) -> str:
     """The list as a model gets it: clients pass on a tool's name, its description and its schema."""
-    kept = [{key: tool[key] for key in ("name", "description", "inputSchema") if key in tool} for tool in tools]
+    kept = [
+        {key: tool[key] for key in ("name", "description", "inputSchema") if key in tool} for tool in tools
+    ]
     return json.dumps(kept, ensure_ascii=False, separators=(",", ":"))

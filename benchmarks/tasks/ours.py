@@ -1,56 +1,145 @@
+"""The twenty requests with our tools."""
+
 from __future__ import annotations
+
 import base64
 
-from tasks.assistant import Assistant
-from tasks.vault import *
-P="obsidian_"
-def c(a,t,**k): return a.call(P+t,**k)
-def mentions(a):
-    r=c(a,"related",name="Solar kiln")
-    import re,json
-    ops=[json.loads(m) for m in re.findall(r'edit_note (\{.*\})',r)]
-    ops=[o for o in ops if o["op"]=="replace_text"]
-    return c(a,"batch",operations=ops)
-def replace(a):
-    r=c(a,"search",query='"Acme Corp"',matches=0)
-    r2=c(a,"search",query='"Acme Corp"',matches=0,offset=20) if 'continue' in r else ''
-    return c(a,"batch",operations=[{"op":"replace_text","name":f"Contracts/{n}.md","old":"Acme Corp","new":"Acme Inc","all":True} for n in REPLACED])
-def image(a):
-    c(a,"add_attachment",name="roof.png",data=base64.b64encode(PICTURE).decode(),note="House")
-    c(a,"edit_note",op="append",name="House",content="![[roof.png]]")
-def extract(a):
-    c(a,"read_note",name="Mountain hut",heading="Routes")
-    c(a,"create_note",name="Projects/Routes",content=ROUTES+"\n")
-    c(a,"edit_note",op="replace_section",name="Mountain hut",heading="Routes",content="[[Routes]]\n")
-def tick(a):
-    c(a,"tasks",status="open",due_before=str(TODAY),due_after=str(TODAY))
-    c(a,"edit_note",op="set_task",name="Home/Bills.md",line=4,status="done")
-def prep(a): c(a,"edit_note",op="replace_section",name="Mountain hut",heading="Routes",content="Gone.")
-WAYS={
-"decide":lambda a:c(a,"context",question="What did we decide about syncing, and why?"),
-"task today":lambda a:c(a,"write_daily_note",content="- [ ] call the mason",heading="Tasks"),
-"rename project":lambda a:c(a,"move_note",name="Atlas",to="Compass"),
-"move by tag":lambda a:c(a,"move_note",query="tag:#done",to="Archive/"),
-"merge":lambda a:c(a,"edit_note",op="merge",name="Ada",to="Ada Lund"),
-"table":lambda a:c(a,"base_query",base='filters: file.hasTag("book") && rating >= 4\nviews:\n  - type: table\n    name: Best\n    order: [file.name, author, rating]\n'),
-"last week":lambda a:c(a,"read_note",names=[f"Daily/{d}" for d in LAST_WEEK]),
-"untagged":lambda a:c(a,"list_files",kind="untagged"),
-"insert image":image,
-"undo":lambda a:c(a,"undo"),
-"from template":lambda a:c(a,"create_note",name="Meetings/Roof",template="Meeting Template"),
-"append":lambda a:c(a,"edit_note",op="append",name="House",heading="Log",content="- fence painted"),
-"replace in 12":replace,
-"link mentions":mentions,
-"backlinks":lambda a:c(a,"links",name="Harbour"),
-"export":lambda a:c(a,"read_note",names=[f"Workshop/{n}" for n in EXPORTED]),
-"tick due task":tick,
-"rename tag":lambda a:c(a,"edit_note",op="rename_tag",tag="cooking",to="kitchen"),
-"extract section":extract,
-"recent notes":lambda a:c(a,"list_files",sort="modified"),
+from tasks.assistant import Assistant, Script
+from tasks.vault import CHANGED_ROUTES, LAST_WEEK, PICTURE, ROUTES
+
+BOOKS = """\
+filters: rating >= 4
+views:
+  - type: table
+    name: Books
+    order: [file.name, author, rating]
+"""
+
+
+def list_rows(answer: str) -> list[str]:
+    """What an answer lists, a row each, without the line in parentheses that counts them."""
+    return [row for row in answer.splitlines() if row and not row.startswith("(")]
+
+
+def decide(assistant: Assistant) -> None:
+    assistant.call("obsidian_context", question="What did we decide about syncing, and why?")
+
+
+def add_task_today(assistant: Assistant) -> None:
+    assistant.call("obsidian_write_daily_note", content="- [ ] call the mason")
+
+
+def rename_project(assistant: Assistant) -> None:
+    assistant.call("obsidian_move_note", name="Atlas", to="Compass")
+
+
+def move_by_tag(assistant: Assistant) -> None:
+    assistant.call("obsidian_move_note", query="tag:#done", to="Archive/")
+
+
+def merge(assistant: Assistant) -> None:
+    assistant.call("obsidian_edit_note", op="merge", name="Ada", to="Ada Lund")
+
+
+def make_table(assistant: Assistant) -> None:
+    properties = assistant.call("obsidian_properties")
+    assert "rating  number" in properties and "author  text" in properties
+    assistant.call("obsidian_base_query", base=BOOKS)
+
+
+def read_last_week(assistant: Assistant) -> None:
+    assistant.call("obsidian_daily_note", date=str(LAST_WEEK[0]), until=str(LAST_WEEK[-1]))
+
+
+def list_untagged(assistant: Assistant) -> None:
+    assistant.call("obsidian_list_files", kind="untagged")
+
+
+def insert_image(assistant: Assistant) -> None:
+    data = base64.b64encode(PICTURE).decode()
+    assistant.call("obsidian_add_attachment", name="roof.png", data=data, note="House", embed=True)
+
+
+def undo(assistant: Assistant) -> None:
+    assistant.call("obsidian_undo")
+
+
+def create_from_template(assistant: Assistant) -> None:
+    [template] = [row for row in list_rows(assistant.call("obsidian_template")) if "Meeting" in row]
+    assistant.call("obsidian_create_note", name="Meetings/Roof", template=template)
+
+
+def append_under_heading(assistant: Assistant) -> None:
+    assistant.call("obsidian_edit_note", op="append", name="House", heading="Log", content="- fence painted")
+
+
+def replace_everywhere(assistant: Assistant) -> None:
+    assistant.call(
+        "obsidian_edit_note",
+        op="replace_text",
+        query='"Acme Corp"',
+        old="Acme Corp",
+        new="Acme Inc",
+        all=True,
+    )
+
+
+def link_mentions(assistant: Assistant) -> None:
+    assistant.call("obsidian_edit_note", op="link_mentions", name="Solar kiln")
+
+
+def list_backlinks(assistant: Assistant) -> None:
+    assistant.call("obsidian_links", name="Harbour")
+
+
+def export(assistant: Assistant) -> None:
+    assistant.call("obsidian_read_note", query="path:Workshop file:kiln")
+
+
+def tick_due_task(assistant: Assistant) -> None:
+    due = assistant.call("obsidian_tasks", status="open", due_after="-1", due_before="1")
+    [row] = list_rows(due)
+    name, line = row.split(": ")[0].rsplit(":", 1)
+    assistant.call("obsidian_edit_note", op="set_task", name=name, line=int(line), status="done")
+
+
+def rename_tag(assistant: Assistant) -> None:
+    assistant.call("obsidian_edit_note", op="rename_tag", tag="cooking", to="kitchen")
+
+
+def extract_section(assistant: Assistant) -> None:
+    assistant.call("obsidian_edit_note", op="extract_section", name="Mountain hut", heading="Routes")
+
+
+def list_recent(assistant: Assistant) -> None:
+    assistant.call("obsidian_list_files", modified_since="yesterday")
+
+
+def change_routes(assistant: Assistant) -> None:
+    assistant.call(
+        "obsidian_edit_note", op="replace_text", name="Mountain hut", old=ROUTES, new=CHANGED_ROUTES
+    )
+
+
+SCRIPT: Script = {
+    "decide": decide,
+    "task today": add_task_today,
+    "rename project": rename_project,
+    "move by tag": move_by_tag,
+    "merge": merge,
+    "table": make_table,
+    "last week": read_last_week,
+    "untagged": list_untagged,
+    "insert image": insert_image,
+    "undo": undo,
+    "from template": create_from_template,
+    "append": append_under_heading,
+    "replace in 12": replace_everywhere,
+    "link mentions": link_mentions,
+    "backlinks": list_backlinks,
+    "export": export,
+    "tick due task": tick_due_task,
+    "rename tag": rename_tag,
+    "extract section": extract_section,
+    "recent notes": list_recent,
 }
-PREPARE={"undo":prep}
-WAYS["last week"]=lambda a:c(a,"daily_note",date=str(LAST_WEEK[0]),until=str(LAST_WEEK[-1]))
-WAYS["replace in 12"]=lambda a:c(a,"edit_note",op="replace_text",query='"Acme Corp"',old="Acme Corp",new="Acme Inc",all=True)
-WAYS["link mentions"]=lambda a:c(a,"edit_note",op="link_mentions",name="Solar kiln")
-WAYS["extract section"]=lambda a:c(a,"edit_note",op="extract_section",name="Mountain hut",heading="Routes",to="Projects/Routes")
-WAYS["recent notes"]=lambda a:c(a,"list_files",modified_since="yesterday")

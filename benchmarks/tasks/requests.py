@@ -14,7 +14,6 @@ from tasks.vault import (
     DECISION,
     DONE,
     EXPORTED,
-    FILES,
     LAST_WEEK,
     LINKING,
     MENTIONING,
@@ -43,10 +42,18 @@ class Request:
     check: Check
 
 
+LINK_TO_COMPASS = re.compile(r"\[\[(Projects/)?Compass\]\]|\((|Projects/|\.\./Projects/)Compass\.md\)")
+
+
+def without_properties(text: str) -> str:
+    return text.removeprefix("---\n").partition("---\n")[2]
+
+
 def is_added_today(folder: Path, _: str) -> bool:
     path = f"Daily/{TODAY}.md"
-    text = read(folder, path)
-    return text == original(path) + "- [ ] call the mason\n" and is_untouched(folder, path)
+    wanted = without_properties(original(path)) + "- [ ] call the mason\n"
+    # Some servers write the properties anew, which changes their layout and not their values.
+    return without_properties(read(folder, path)) == wanted and is_untouched(folder, path)
 
 
 def is_renamed(folder: Path, _: str) -> bool:
@@ -55,7 +62,10 @@ def is_renamed(folder: Path, _: str) -> bool:
     return (
         "The map of the valley." in read(folder, "Projects/Compass.md")
         and not (folder / "Projects/Atlas.md").exists()
-        and all("[[Compass]]" in text or "Compass.md)" in text for text in texts)
+        and all(
+            re.search(r"\[\[(Projects/)?Compass\]\]|\((|Projects/|\.\./Projects/)Compass\.md\)", text)
+            for text in texts
+        )
         and is_untouched(folder, "Projects/Atlas.md", *notes)
     )
 
@@ -73,6 +83,7 @@ def is_merged(folder: Path, _: str) -> bool:
         not (folder / "People/Ada.md").exists()
         and "Ada keeps the bees." in merged
         and "Met at the market." in merged
+        and "phone: 1234" in merged
         and all("[[Ada Lund" in read(folder, path) for path in notes)
         and is_untouched(folder, "People/Ada.md", "People/Ada Lund.md", *notes)
     )
@@ -124,9 +135,9 @@ def is_linked(folder: Path, _: str) -> bool:
 
 def is_ticked(folder: Path, _: str) -> bool:
     path = "Home/Bills.md"
-    text = read(folder, path)
-    others = original(path).replace("- [ ] pay the rent", "- [x] pay the rent")
-    return text.startswith(others.partition(f"📅 {TODAY}")[0]) and "- [ ] renew" in text
+    wanted = original(path).replace("- [ ] pay the rent", "- [x] pay the rent")
+    # A date of completion may follow.
+    return read(folder, path).replace(f" ✅ {TODAY}", "") == wanted and is_untouched(folder, path)
 
 
 def is_tag_renamed(folder: Path, _: str) -> bool:
@@ -136,9 +147,11 @@ def is_tag_renamed(folder: Path, _: str) -> bool:
 
 
 def is_extracted(folder: Path, _: str) -> bool:
-    made, left = read(folder, "Projects/Routes.md"), read(folder, "Projects/Mountain hut.md")
+    made = [path.read_text("utf-8") for path in folder.rglob("Routes.md")]
+    left = read(folder, "Projects/Mountain hut.md")
     return (
-        ROUTES in made
+        len(made) == 1
+        and ROUTES in made[0]
         and ROUTES not in left
         and "[[Routes" in left
         and "## Stove" in left
@@ -161,8 +174,8 @@ REQUESTS = (
     Request("untagged", "Which notes have no tags?", lambda _, answer: all(n in answer for n in UNTAGGED)),
     Request("insert image", "Put this picture at the end of House", is_picture_shown),
     Request("undo", "Undo that", lambda folder, _: is_untouched(folder)),
-    Request("from template", "A new meeting note Roof from the template", is_made_from_template),
-    Request("append", "Add 'fence painted' to the log of House", is_under_heading),
+    Request("from template", "Create Meetings/Roof from the meeting template", is_made_from_template),
+    Request("append", "Add '- fence painted' under Log in House", is_under_heading),
     Request("replace in 12", "Acme Corp is called Acme Inc now: change it everywhere", is_replaced),
     Request("link mentions", "Link every mention of Solar kiln", is_linked),
     Request(
@@ -177,9 +190,10 @@ REQUESTS = (
     ),
     Request("tick due task", "I have done what was due today: tick it", is_ticked),
     Request("rename tag", "Rename the tag cooking to kitchen", is_tag_renamed),
-    Request("extract section", "Move the section Routes of Mountain hut into a note of its own", is_extracted),
+    Request(
+        "extract section",
+        "Make the section Routes of Mountain hut a note of its own, with a link to it",
+        is_extracted,
+    ),
     Request("recent notes", "What have I changed since yesterday?", names_recent),
 )
-
-assert len(REQUESTS) == 20
-assert all(isinstance(FILES[f"Home/{name}.md"], str) for name in UNTAGGED)

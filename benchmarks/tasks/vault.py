@@ -28,6 +28,8 @@ PICTURE = base64.b64decode(
 
 DECISION = "We sync with Git, because two people edit at once and a conflict must be visible."
 ROUTES = "Take the ridge when it is dry, the valley road when it rains."
+CHANGED_ROUTES = "Take the train."
+"""What a person lets the assistant write instead, before "undo that"."""
 DONE = ("Buy a ladder", "Call the roofer", "Paint the fence", "Sell the bike", "Sort the seeds")
 UNTAGGED = ("Books to lend", "Broken lamp", "Garage shelves", "Gift ideas", "Phone numbers", "Wine list")
 RECENT = ("Budget", "Garden plan", "Packing list", "Tax letter")
@@ -101,7 +103,7 @@ def make_files() -> dict[str, str | bytes]:
             f"---\ntags: [contract]\n---\n{SPEECH}\n\nBetween Acme Corp and us.\n{twice}"
         )
     for name in LINKING:
-        files[f"Trips/{name}.md"] = f"---\ntags: [trip]\n---\nFrom [[Harbour]] by boat.\n"
+        files[f"Trips/{name}.md"] = "---\ntags: [trip]\n---\nFrom [[Harbour]] by boat.\n"
     for number, name in enumerate(RENAMED_TAG):
         where = "#cooking\n" if number % 2 else ""
         tags = "recipe" if number % 2 else "recipe, cooking"
@@ -110,7 +112,7 @@ def make_files() -> dict[str, str | bytes]:
         link = "[[Atlas]]" if number % 2 else "[the map](../Projects/Atlas.md)"
         files[f"Maps/{name}.md"] = f"---\ntags: [map]\n---\nPart of {link}.\n"
     for name in MET_ADA:
-        files[f"Visits/{name}.md"] = f"---\ntags: [visit]\n---\nWent to see [[Ada]].\n"
+        files[f"Visits/{name}.md"] = "---\ntags: [visit]\n---\nWent to see [[Ada]].\n"
     for number in range(TOPICS):
         files[f"Topics/Topic {number:03}.md"] = (
             f"---\ntags: [topic]\n---\n# Topic {number:03}\n\n" + f"Fact {number} about stones. " * 12 + "\n"

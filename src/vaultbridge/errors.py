@@ -202,7 +202,8 @@ class StaleWrite(EditRefused):
 
     def __init__(self, path: str, *, expected: str, current: str) -> None:
         super().__init__(
-            f"{path} has changed since it was read: expected hash {expected}, now {current or 'gone'}.",
+            f"{path} has changed since it was read: expected hash {expected}, "
+            f"now {current[: len(expected)] or 'gone'}.",
             hint="Read it again and repeat the edit.",
             paths=(path,),
             path=path,

@@ -40,3 +40,7 @@ store it. A schema does not mention it."""
 
 VAULTS: Final = 32
 """The most vaults of one server: each costs a watch and an index, and people have a handful."""
+
+HASH_DIGITS_SHOWN: Final = 8
+"""How many of the 16 digits of a note's hash an answer shows, and `expected` needs at least: an assistant
+pays for each. Two versions of a note share these eight once in four thousand million times."""

@@ -16,13 +16,11 @@ RENAME = Move(note="Search", to="Find notes")
     [
         (
             "# Search\ntext\n",
-            'The heading of Find notes.md is still "Search": op rename_heading with heading "Search" and '
-            'to "Find notes" changes it.',
+            'The heading of Find notes.md is still "Search": op rename_heading changes it.',
         ),
         (
             "---\ntitle: Search\n---\n## Search\n",
-            'The title of Find notes.md is still "Search": op set_property with property "title" and '
-            'value "Find notes" changes it.',
+            'The title of Find notes.md is still "Search": op set_property changes it.',
         ),
         ("# Searching\n\n# Search\n", ""),
         ("text\n", ""),

@@ -130,3 +130,28 @@ def test_a_data_uri_is_taken_as_it_is(small: Small, data: str, stored: bytes) ->
 def test_a_broken_data_uri_is_refused(small: Small, data: str) -> None:
     refused = small({}).catch_refusal(InvalidArgument, "add_attachment", name="star.png", data=data)
     assert refused.argument == "data"
+
+
+def test_an_attachment_is_shown_at_the_end_of_its_note_in_the_same_call(small: Small) -> None:
+    harness = small({"Home/House.md": "# House\n", "Home/star.png": b"old"})
+    data = harness.data(
+        "add_attachment", name="pics/star.png", data=encode(b"star"), note="House", embed=True
+    )
+    text = harness.text("read_note", name="House", raw=True)
+    assert text == f"# House\n{data['link']}\n"
+    assert "pics/star.png" in data["link"]
+    assert [file["path"] for file in data["files"]] == ["Home/House.md"]
+    harness.call("undo")
+    assert harness.text("read_note", name="House", raw=True) == "# House\n"
+    harness.catch_refusal(NoteNotFound, "attachment", name="pics/star.png")
+
+
+def test_an_attachment_is_not_shown_unless_that_is_asked_for_and_a_note_is_named(small: Small) -> None:
+    harness = small({"House.md": "# House\n"})
+    refused = harness.catch_refusal(
+        InvalidArgument, "add_attachment", name="a.png", data=encode(b"a"), embed=True
+    )
+    assert refused.argument == "note"
+    harness.catch_refusal(NoteNotFound, "attachment", name="a.png")
+    harness.call("add_attachment", name="a.png", data=encode(b"a"), note="House", embed=False)
+    assert harness.text("read_note", name="House", raw=True) == "# House\n"

@@ -47,7 +47,7 @@ def test_the_first_view_of_a_file(small: Small) -> None:
         "| C | 3 |",
         "| B | 2 |",
         "| A | 1 |",
-        "(rows 1-3 of 3)",
+        "(rows: 3)",
         "(views: All, Grouped, Two)",
     ]
 

@@ -125,7 +125,7 @@ def run_tool(small: Small, folder: str, tool: str, arguments: dict[str, Any]) ->
         text = f"{type(error).__name__}: {error}"
     files = {path: re.sub(rb'"id":"[0-9a-f]{16}"', b"", data) for path, data in harness.files().items()}
     harness.engine.close()
-    return re.sub(r'"(hash|id)":"[0-9a-f]{16}"', "", text).replace(folder, "vault"), files
+    return re.sub(r'"(hash|id)":"([0-9a-f]{8}){1,2}"', "", text).replace(folder, "vault"), files
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: f"{call[0]}-{call[1].get('op', '')}")

@@ -24,7 +24,7 @@ def test_every_op_does_what_it_says(
     now = harness.read("A.md")
     wanted = NOTE.replace("i", "I") if fields.get("all") else NOTE.replace(old, new, 1)
     assert now == wanted
-    assert data == {"path": "A.md", "hash": content_hash(now.encode()), "change": 1}
+    assert data == {"path": "A.md", "hash": content_hash(now.encode())[:8], "change": 1}
 
 
 LARGE = NOTE + "x" * NOTE_PARSE_BYTES + "\n"

@@ -10,7 +10,14 @@ import pytest
 
 from support.files import write_vault
 from support.tools import Small, ToolHarness, open_harness
-from vaultbridge.errors import AmbiguousName, EditRefused, EngineFailure, InvalidArgument, NoteNotFound
+from vaultbridge.errors import (
+    AmbiguousName,
+    EditRefused,
+    EngineFailure,
+    InvalidArgument,
+    NoteNotFound,
+    StaleWrite,
+)
 from vaultbridge.tools.base.answer import Answer
 from vaultbridge.tools.base.schema import load_schema
 from vaultbridge.tools.read_note import ReadNoteArguments
@@ -24,7 +31,7 @@ NOTE = "---\nkind: x\n---\n# One\nfirst ^b1\n\n## Two\nsecond\nthird\n"
 def test_the_first_line_gives_path_hash_and_lines(small: Small) -> None:
     harness = small({"Folder/A.md": NOTE})
     head, _, body = harness.text("read_note", name="A").partition("\n")
-    assert head == f"[Folder/A.md | hash {content_hash(NOTE.encode())} | lines 1-9 of 9]"
+    assert head == f"[Folder/A.md | hash {content_hash(NOTE.encode())[:8]} | 9 lines]"
     assert body == NOTE
 
 
@@ -33,6 +40,22 @@ def test_the_hash_that_was_read_is_the_one_an_edit_expects(small: Small) -> None
     hash_ = re.search(r"hash (\w+)", harness.text("read_note", name="A"))
     assert hash_ is not None
     harness.data("edit_note", name="A", op="append", content="x", expected=hash_[1])
+    refused = harness.catch_refusal(
+        StaleWrite, "edit_note", name="A", op="append", content="y", expected=hash_[1]
+    )
+    now = content_hash((harness.folder / "A.md").read_bytes())
+    assert f"expected hash {hash_[1]}, now {now[:8]}." in str(refused)
+
+
+@pytest.mark.parametrize(("digits", "holds"), [(7, False), (8, True), (12, True), (16, True)])
+def test_an_edit_may_expect_the_whole_hash_or_its_beginning(small: Small, digits: int, holds: bool) -> None:
+    harness = small({"A.md": NOTE})
+    call = {"name": "A", "op": "append", "content": "x", "expected": content_hash(NOTE.encode())[:digits]}
+    if holds:
+        harness.data("edit_note", **call)
+    else:
+        harness.catch_refusal(StaleWrite, "edit_note", **call)
+    harness.catch_refusal(StaleWrite, "edit_note", **(call | {"expected": "0" * digits}))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +69,7 @@ def test_the_hash_that_was_read_is_the_one_an_edit_expects(small: Small) -> None
         ({"lines": "8-"}, "second\nthird\n", "8-9"),
         ({"lines": "-1"}, "---\n", "1-1"),
         ({"lines": "4"}, "# One\n", "4-4"),
-        ({"outline": True}, "# One  (lines 4-9)\n## Two  (lines 7-9)", "1-9"),
+        ({"outline": True}, "# One  (lines 4-9)\n## Two  (lines 7-9)", ""),
         ({"frontmatter": False}, NOTE.removeprefix("---\nkind: x\n---\n"), "4-9"),
     ],
 )
@@ -54,7 +77,7 @@ def test_a_part_is_read_exactly(small: Small, part: dict[str, object], text: str
     harness = small({"A.md": NOTE})
     head, _, body = harness.text("read_note", name="A", **part).partition("\n")
     assert body == text
-    assert f"| lines {lines} of 9]" in head
+    assert (f"| lines {lines} of 9]" if lines else "| 9 lines]") in head
 
 
 def test_a_long_note_is_read_in_pages_that_add_up_to_the_whole(small: Small) -> None:
@@ -308,6 +331,31 @@ def test_a_file_with_a_hash_sign_in_its_name_is_read_whole(small: Small) -> None
     assert harness.text("read_note", name="C# notes").endswith("sharp")
 
 
+def test_notes_that_a_query_finds_are_read_in_one_call(small: Small) -> None:
+    harness = small(
+        {"W/Kiln diary.md": "wet\n", "W/Kiln parts.md": "brick", "W/Fence.md": "kiln", "Kiln.md": "x"}
+    )
+    text = harness.text("read_note", query="path:W/ file:kiln")
+    assert "[W/Kiln diary.md | " in text and "wet" in text
+    assert "[W/Kiln parts.md | " in text and "brick" in text
+    assert "Fence" not in text and "[Kiln.md" not in text
+    assert harness.text("read_note", query="wet").endswith("| 1 line]\nwet\n")
+
+
+def test_a_query_reads_a_part_of_each_note(small: Small) -> None:
+    harness = small({"A.md": NOTE, "B.md": NOTE})
+    assert harness.text("read_note", query="second", heading="Two").count("## Two\nsecond\nthird") == 2
+
+
+def test_a_query_that_finds_nothing_or_too_much_is_refused(small: Small) -> None:
+    harness = small({f"N{number}.md": "same" for number in range(51)})
+    refused = harness.catch_refusal(InvalidArgument, "read_note", query="same")
+    assert str(refused).startswith("51 notes match; at most 50 can be read at once.")
+    assert harness.catch_refusal(InvalidArgument, "read_note", query="other").argument == "query"
+    assert harness.catch_refusal(InvalidArgument, "read_note", query="same", name="N1").argument == "query"
+    assert harness.text("read_note", query="", name="N1").endswith("\nsame")
+
+
 def test_a_missing_part_is_refused(small: Small) -> None:
     harness = small({"A.md": NOTE})
     assert "No heading 'Three'" in str(harness.catch_refusal(EditRefused, "read_note", name="A#Three"))
@@ -318,7 +366,7 @@ def test_a_missing_part_is_refused(small: Small) -> None:
 @pytest.mark.parametrize("lines", ["4", "4-", "9-12"])
 def test_an_error_counts_lines_as_the_answer_does(small: Small, lines: str) -> None:
     harness = small({"A.md": "1\n2\n3\n"})
-    assert "lines 1-3 of 3]" in harness.text("read_note", name="A")
+    assert "| 3 lines]" in harness.text("read_note", name="A")
     assert "lines 3-3 of 3]" in harness.text("read_note", name="A", lines="3-7")
     assert "the note has 3." in str(
         harness.catch_refusal(InvalidArgument, "read_note", name="A", lines=lines)

@@ -15,6 +15,7 @@ from vaultbridge.links.resolve import file_name
 from vaultbridge.links.syntax import write_link
 from vaultbridge.markdown.edits.change import apply_changes
 from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath, folder_of, join, new_vault_path
+from vaultbridge.vault.read import is_hash_of
 
 if TYPE_CHECKING:
     from vaultbridge.engine.engine import Engine
@@ -87,7 +88,7 @@ def edit_canvas(
 ) -> tuple[FileView, CanvasEdit, Outcome]:
     """Edits the canvas as it is now. Refused when it changes between reading and writing."""
     view = view_canvas(engine, name)
-    if expected and expected != view.hash:
+    if expected and not is_hash_of(expected, view.hash):
         raise StaleWrite(view.path, expected=expected, current=view.hash)
     edited = edit(view.text)
     text = apply_changes(view.text, edited.changes)

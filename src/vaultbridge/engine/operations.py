@@ -481,13 +481,15 @@ class Delete(NamedOperation, frozen=True, kw_only=True, tag="delete"):
 
 
 class AddFile(Operation, frozen=True, kw_only=True, tag="add_file"):
-    """Add an attachment with these bytes. Only programs use it: JSON has no bytes."""
+    """Add an attachment with these bytes, and show it at the end of the note `embed_in`. Only programs use
+    it: JSON has no bytes."""
 
     OFFERED = frozenset()
     PATHS = ("path",)
 
     path: str
     data: bytes
+    embed_in: str = ""
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
         from vaultbridge.engine.drafting.operate import add_file

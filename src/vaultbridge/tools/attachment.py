@@ -52,6 +52,7 @@ class AddAttachmentArguments(Arguments, frozen=True, kw_only=True):
     name: Annotated[str, Meta(description="File name or path")]
     data: Annotated[str, Meta(description="Base64, or a data: URI")]
     note: Annotated[str, Meta(description="Note it belongs to; decides the folder")] = ""
+    embed: Annotated[bool, Meta(description="Show it at the end of note")] = False
 
 
 def run(context: VaultContext, arguments: AttachmentArguments) -> Answer:
@@ -98,7 +99,10 @@ def run_add(context: VaultContext, arguments: AddAttachmentArguments) -> Answer:
     data = _decode_data(arguments.data)
     note = context.engine.find(arguments.note) if arguments.note else None
     path = choose_attachment_path(context.engine, arguments.name, note)
-    outcome = context.engine.apply([AddFile(path=path, data=data)], actor=context.tool_context.actor)
+    if arguments.embed and note is None:
+        raise InvalidArgument("note is missing.", argument="note", hint="Which note should show the file?")
+    wanted = AddFile(path=path, data=data, embed_in=note if arguments.embed and note else "")
+    outcome = context.engine.apply([wanted], actor=context.tool_context.actor)
     link = render_embed(context.engine, path, note)
     described = describe_outcome(outcome, path)
     return answer_data({"path": path, "link": link, "bytes": len(data), **described})

@@ -104,6 +104,8 @@ def _render_table(result: ViewResult, arguments: BaseQueryArguments) -> str:
     if not count:
         return f"[{result.view}]\n(no rows from offset {arguments.offset}; there are {of})"
     rest = f"; continue with offset={last}" if last < shown else ""
+    if not arguments.offset and last == result.total:
+        return f"[{result.view}]\n{text}(rows: {last})"
     return f"[{result.view}]\n{text}(rows {arguments.offset + 1}-{last} of {of}{rest})"
 
 

@@ -17,6 +17,7 @@ from vaultbridge.tools.base.answer import (
     answer_text,
     cut_text,
     describe_outcome,
+    show_hash,
 )
 from vaultbridge.tools.base.arguments import is_blank, is_given, quote_value
 from vaultbridge.tools.base.schema import Arguments, DryRun, ExpectedHash, MaxChars, Start
@@ -91,7 +92,7 @@ def run(context: VaultContext, arguments: CanvasArguments) -> Answer:
     canvas = read_canvas(view.text)
     problems = "".join(f"(problem, line {problem.line}: {problem.message})\n" for problem in canvas.problems)
     text = cut_text(render_outline(canvas) + problems, start=arguments.start, max_chars=arguments.max_chars)
-    return answer_text(f"[{view.path} | hash {view.hash}]\n{text}")
+    return answer_text(f"[{view.path} | hash {show_hash(view.hash)}]\n{text}")
 
 
 def _drop_blanks(arguments: EditCanvasArguments) -> EditCanvasArguments:

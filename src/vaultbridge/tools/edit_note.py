@@ -64,7 +64,7 @@ EditNoteArguments = msgspec.defstruct(
     [
         *_EDIT_FIELDS,
         ("name", NoteName, ""),
-        ("query", Annotated[str, Meta(description="Or every note that a search finds")], ""),
+        ("query", Annotated[str, Meta(description="Or a search")], ""),
         ("op", Annotated[Literal[EDIT_OPS], Meta(description="Action")]),
         ("expected", ExpectedHash, ""),
         ("dry_run", DryRun, False),

@@ -16,6 +16,7 @@ from vaultbridge.tools.base.answer import (
     answer_rows,
     answer_text,
     group_rows,
+    show_hash,
     wait_for_index,
 )
 from vaultbridge.tools.base.arguments import parse_reference
@@ -58,7 +59,7 @@ def run_properties(context: VaultContext, arguments: PropertiesArguments) -> Ans
 def _list_properties_of_note(context: VaultContext, arguments: PropertiesArguments) -> Answer:
     view = context.engine.view(arguments.name)
     properties = view.note.properties
-    head = f"[{view.path} | hash {view.hash}]"
+    head = f"[{view.path} | hash {show_hash(view.hash)}]"
     if properties is not None and not properties.valid:
         problem = next(iter(view.note.problems), None)
         return answer_text(

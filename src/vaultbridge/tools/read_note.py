@@ -20,6 +20,7 @@ from vaultbridge.tools.base.answer import (
     describe_bytes,
     describe_cut,
     mark_continuation,
+    show_hash,
 )
 from vaultbridge.tools.base.arguments import is_link, parse_reference
 from vaultbridge.tools.base.schema import Arguments, MaxChars, NoteName, Start
@@ -44,11 +45,12 @@ every character is escaped or takes four bytes."""
 
 
 class ReadNoteArguments(Arguments, frozen=True, kw_only=True):
-    UNLISTED = frozenset({"frontmatter"})
+    UNLISTED = frozenset({"frontmatter", "max_chars"})
 
     name: NoteName = ""
     path: Annotated[str, Meta(description="Same as name")] = ""
     names: Annotated[tuple[str, ...], Meta(max_length=NOTES_AT_ONCE, description="Several notes")] = ()
+    query: Annotated[str, Meta(description="Or a search")] = ""
     heading: SectionName = ""
     block: BlockName = ""
     lines: Annotated[str, Meta(description="10-20, or 10- to the end")] = ""
@@ -61,6 +63,10 @@ class ReadNoteArguments(Arguments, frozen=True, kw_only=True):
 
 def run(context: VaultContext, arguments: ReadNoteArguments) -> Answer:
     names = [*([arguments.name] if arguments.name else []), *arguments.names]
+    if arguments.query.strip():
+        if names:
+            raise InvalidArgument("Give either name or query.", argument="query", hint="What should be read?")
+        names = _find_names(context, arguments.query)
     if not names:
         raise InvalidArgument(
             "name is missing.", argument="name", hint="Give the note's name or path, or several as names."
@@ -76,6 +82,12 @@ def run(context: VaultContext, arguments: ReadNoteArguments) -> Answer:
             hint="Name the note that was cut.",
         )
     return answer_text(read_several(context, names, _parse_part(arguments)))
+
+
+def _find_names(context: VaultContext, query: str) -> list[str]:
+    from vaultbridge.tools.base.found import find_all
+
+    return [*find_all(context, query, most=NOTES_AT_ONCE, done="read")]
 
 
 def _read_raw(context: VaultContext, names: list[str], arguments: ReadNoteArguments) -> str:
@@ -161,7 +173,7 @@ def _resolve(context: VaultContext, name: str, part: Part) -> tuple[VaultPath, P
 def run_at_once(context: VaultContext, arguments: ReadNoteArguments) -> Answer | None:
     """What `run` would answer, if this part of one note, named by its path, was read before and is
     unchanged."""
-    if not arguments.name or arguments.names or arguments.raw:
+    if not arguments.name or arguments.names or arguments.query or arguments.raw:
         return None
     reading = context.engine.read_again(arguments.name, _parse_part(arguments))
     return None if reading is None else answer_text(_render(reading, continued=arguments.start > 0))
@@ -170,8 +182,12 @@ def run_at_once(context: VaultContext, arguments: ReadNoteArguments) -> Answer |
 def _render(reading: Reading, *, continued: bool) -> str:
     """The page that a caller continues with need not say again which note it is."""
     excerpt = reading.excerpt
-    lines = f"lines {excerpt.first_line}-{min(excerpt.last_line, reading.lines)} of {reading.lines}"
-    head = lines if continued else f"{reading.path} | hash {reading.hash} | {lines}"
+    last_line = min(excerpt.last_line, reading.lines)
+    if excerpt.first_line == 1 and last_line == reading.lines and excerpt.next_start is None:
+        lines = "1 line" if last_line == 1 else f"{last_line} lines"
+    else:
+        lines = f"lines {excerpt.first_line}-{last_line} of {reading.lines}"
+    head = lines if continued else f"{reading.path} | hash {show_hash(reading.hash)} | {lines}"
     text = f"[{head}{describe_cut(excerpt.next_start)}{describe_bytes(reading.problem)}]\n{excerpt.text}"
     return text if excerpt.next_start is None else mark_continuation(text, excerpt.next_start)
 

@@ -16,6 +16,7 @@ from vaultbridge.tools.base.answer import (
     Answer,
     answer_text,
     render_page,
+    show_hash,
     wait_for_index,
 )
 from vaultbridge.tools.base.arguments import parse_reference
@@ -87,6 +88,8 @@ def _render(what: str, reasons: tuple[str, ...], edit: dict[str, Any] | None) ->
     if edit is None:
         return line
     call = "edit_note" if "op" in edit else "write"
+    if "expected" in edit:
+        edit = {**edit, "expected": show_hash(edit["expected"])}
     return f"{line}\n  {call} {msgspec.json.encode(edit).decode()}"
 
 

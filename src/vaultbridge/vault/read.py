@@ -21,7 +21,7 @@ from typing import Final, TypeVar
 from msgspec import Struct
 
 from vaultbridge.errors import EngineFailure, NoteBusy, NoteNotFound, PermissionDenied
-from vaultbridge.limits import NOTE_READ_BYTES
+from vaultbridge.limits import HASH_DIGITS_SHOWN, NOTE_READ_BYTES
 from vaultbridge.system import FileStat
 from vaultbridge.vault.beneath import open_file
 from vaultbridge.vault.cloud import is_placeholder
@@ -107,8 +107,13 @@ _LINKED: Final = (errno.ELOOP, errno.ENOTDIR)
 
 
 def content_hash(data: bytes) -> str:
-    """The hash of a note's bytes that callers see: 16 hexadecimal digits."""
+    """The hash of a note's bytes: 16 hexadecimal digits."""
     return blake2b(data, digest_size=8).hexdigest()
+
+
+def is_hash_of(given: str, hash_: str) -> bool:
+    """Whether a caller who gives this hash, whole or its beginning as answers show it, means `hash_`."""
+    return len(given) >= HASH_DIGITS_SHOWN and hash_.startswith(given)
 
 
 class FileContent(Struct, frozen=True):

@@ -17,7 +17,7 @@ from vaultbridge.markdown.edits.properties import describe_damage
 from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.text import decode, encode
 from vaultbridge.vault.paths import VaultPath, Visible, folder_of, is_under
-from vaultbridge.vault.read import content_hash
+from vaultbridge.vault.read import content_hash, is_hash_of
 from vaultbridge.vault.scope import HiddenNoteInUse
 from vaultbridge.vault.write.steps import (
     ABSENT,
@@ -216,7 +216,7 @@ class Draft:
         if expected:
             current = content_hash(file.data)
             # Later edits of the same note in a batch may state the hash from before the batch.
-            if expected not in (current, file.before_hash):
+            if not (is_hash_of(expected, current) or is_hash_of(expected, file.before_hash)):
                 raise StaleWrite(path, expected=expected, current=current)
         return file
 

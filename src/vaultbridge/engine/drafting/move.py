@@ -108,15 +108,11 @@ def note_old_titles(draft: Draft, visible: Visible) -> None:
         heading = file.note.headings[0] if file.note.headings else None
         if heading is not None and heading.level == 1 and heading.text == old:
             draft.notices.append(
-                f'The heading of {file.path} is still "{old}": op rename_heading with heading "{old}" and '
-                f'to "{new}" changes it.'
+                f'The heading of {file.path} is still "{old}": op rename_heading changes it.'
             )
         properties = file.note.properties.values if file.note.properties is not None else {}
         if properties.get("title") == old:
-            draft.notices.append(
-                f'The title of {file.path} is still "{old}": op set_property with property "title" and '
-                f'value "{new}" changes it.'
-            )
+            draft.notices.append(f'The title of {file.path} is still "{old}": op set_property changes it.')
 
 
 def rewrite_links(

@@ -37,7 +37,7 @@ from vaultbridge.engine.vocabulary import BATCH_OPERATIONS
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, VaultbridgeError
 from vaultbridge.links.heading_rename import SubpathPlan
 from vaultbridge.links.resolve import FileTable, Resolved, file_name, name_key, resolve
-from vaultbridge.links.syntax import find_label
+from vaultbridge.links.syntax import find_label, write_link
 from vaultbridge.markdown.edits import tags as tag_edit
 from vaultbridge.markdown.edits.change import apply_changes
 from vaultbridge.markdown.edits.properties import set_property
@@ -174,6 +174,10 @@ def add_file(draft: Draft, operation: AddFile, context: OperationContext) -> Non
     _check_free(draft, path, context)
     pin_older_links(draft, context.sources, path, context.settings.links)
     draft.create(path, operation.data)
+    if operation.embed_in:
+        note = writable_note(draft, operation.embed_in, context)
+        link = write_link(path, note, draft.table_for(note), context.settings.links, embed=True)
+        Append(note=note, content=link).apply(draft, context)
 
 
 def insert_template(draft: Draft, operation: InsertTemplate, context: OperationContext) -> None:

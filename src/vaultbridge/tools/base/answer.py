@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from vaultbridge.errors import InvalidArgument
+from vaultbridge.limits import HASH_DIGITS_SHOWN
 from vaultbridge.markdown.text import replace_surrogates
 
 if TYPE_CHECKING:
@@ -80,6 +81,10 @@ def answer_data(data: dict[str, Any], *, changed: bool = True) -> Answer:
     return Answer((TextPart(msgspec.json.encode(envelope).decode()),), envelope, changed)
 
 
+def show_hash(hash_: str) -> str:
+    return hash_[:HASH_DIGITS_SHOWN]
+
+
 FILES_LISTED: Final = 10
 """How many changed files an answer names; a move may touch thousands, and history names them all."""
 
@@ -117,7 +122,7 @@ def describe_outcome(outcome: Outcome, path: str = "") -> dict[str, Any]:
     data: dict[str, Any] = {}
     own = next((file for file in outcome.files if file.path == path), None)
     if own is not None and own.hash:
-        data["hash"] = own.hash
+        data["hash"] = show_hash(own.hash)
     others = [file for file in outcome.files if file is not own]
     if others:
         hashed = len(others) <= HASHES_GIVEN
@@ -148,7 +153,7 @@ def _describe_file(file: ChangedFile, *, hashed: bool) -> dict[str, Any]:
     if file.links:
         entry["links"] = file.links
     elif file.hash and hashed:
-        entry["hash"] = file.hash
+        entry["hash"] = show_hash(file.hash)
     return entry
 
 

@@ -1,4 +1,4 @@
-"""The notes that a tool changes because a search finds them."""
+"""The notes that a tool changes or reads because a search finds them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from vaultbridge.tools.base.tool import VaultContext
 from vaultbridge.vault.paths import VaultPath
 
 
-def find_all(context: VaultContext, query: str) -> list[VaultPath]:
+def find_all(
+    context: VaultContext, query: str, *, most: int = BATCH_OPERATIONS, done: str = "changed"
+) -> list[VaultPath]:
     """The notes that match a query, read as the app reads it. Raises InvalidArgument if there are none, or
-    more than one change may have, and TimedOut while some may not be known yet."""
+    more than can be `done` at once, and TimedOut while some may not be known yet."""
     unfinished = wait_for_index(context)
     if unfinished:
         raise TimedOut(unfinished[0], hint="Some notes would be missed. Try again in a moment.")
-    found = context.engine.queries.search(query, limit=BATCH_OPERATIONS + 1, matches_per_note=0)
-    if found.total > BATCH_OPERATIONS:
+    found = context.engine.queries.search(query, limit=most + 1, matches_per_note=0)
+    if found.total > most:
         raise InvalidArgument(
-            f"{found.total} notes match; at most {BATCH_OPERATIONS} can be changed at once.",
+            f"{found.total} notes match; at most {most} can be {done} at once.",
             argument="query",
             hint="Narrow the query.",
         )
