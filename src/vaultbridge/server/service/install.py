@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import platform
 import shlex
 import socket
 import subprocess
@@ -111,7 +112,7 @@ def check_system(service: Service, kind: ServiceKind) -> None:
         _run(["systemctl", "--user", "show", "--property=Version"])
     except EngineFailure:
         hint = WITHOUT_SYSTEMD.format(command=shlex.join(service.command))
-        in_wsl = "microsoft" in os.uname().release.lower()
+        in_wsl = "microsoft" in platform.release().lower()
         raise EngineFailure(
             "There is no systemd for your user here, as in a container, or in WSL without it.",
             hint=hint + (WSL_HINT if in_wsl else ""),
