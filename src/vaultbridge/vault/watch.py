@@ -161,14 +161,15 @@ class VaultWatcher:
                 except (OSError, RuntimeError) as error:
                     lost = _describe_error(error)
                 else:
-                    if lost := self._find_limit() or self._try_again(notices):
+                    if lost := self._find_limit() or self._find_gap(identity) or self._try_again(notices):
                         notices.close()
             if lost:
                 if not reported_lost:
                     self._deliver(VaultLost(lost))
                     reported_lost = True
                 pause = RETRY_SECONDS[min(attempt, len(RETRY_SECONDS) - 1)]
-                slow = self._failed or lost in (NO_MORE_WATCHES, silent)
+                # The first time, the system may still count the watches that were just closed.
+                slow = self._failed or lost == silent or (lost == NO_MORE_WATCHES and attempt > 0)
                 self._stopping.wait(CROWDED_SECONDS if slow else pause)
                 attempt += 1
                 continue
@@ -183,6 +184,7 @@ class VaultWatcher:
             if lost == FOLDER_LOST:
                 why = "lost-events"
                 continue
+            self._watched = frozenset()
             if lost:
                 self._deliver(VaultLost(lost))
                 reported_lost = True
@@ -213,6 +215,17 @@ class VaultWatcher:
         and silently leaves out those for which the system has none left."""
         self._has_new_folders = False
         return "" if _may_watch_one_more(self._root.folder) else NO_MORE_WATCHES
+
+    def _find_gap(self, identity: tuple[int, int]) -> str:
+        """Why folders are not watched that were before; empty when all are. A closed watch ends in a thread
+        of its own: while a new one was opened, its watches may still have counted, and been free right
+        after."""
+        if not self._watched:
+            return ""
+        watched = list_watched()
+        if identity[1] in watched and not self._watched & list_unwatched(self._root.folder, watched):
+            return ""
+        return NO_MORE_WATCHES
 
     def _try_again(self, notices: RustNotify) -> str:
         """Why a watch that failed fails again; empty if it works now. Opening it looked into every folder, so
