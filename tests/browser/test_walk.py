@@ -182,6 +182,8 @@ async def look(page: Page, name: str, screen: Screen) -> dict[str, list[str]]:
         if screen.key or screen.press:
             await page.key("Escape")
             await page.until(f"!({screen.awaited})")
+            # It is hidden at once, but opens again only when its view has heard that it was closed.
+            await page.until("document.querySelector('dialog.keys') === null")
     return problems
 
 
