@@ -464,6 +464,32 @@ def test_a_change_interrupted_at_any_point_is_undone_after_the_vault_was_renamed
         assert len(list(place.cache.glob("state/*/journal.sqlite"))) == 1
 
 
+def test_a_change_is_undone_after_the_vault_was_moved_and_a_link_left_in_its_place(place: Place) -> None:
+    place.crash("done 2")
+    moved = place.vault.rename(place.base / "Elsewhere")
+    place.vault.symlink_to(moved)
+    engine = place.open()
+    assert len(engine.recovered) == 1 and engine.recovered[0].kept == ()
+    assert read(moved) == NOTES
+
+
+def test_a_running_engine_refuses_everything_when_a_link_is_put_in_the_place_of_its_vault(
+    place: Place,
+) -> None:
+    engine = place.open()
+    engine.apply([Append(note="Plan", content="x")])
+    moved = place.vault.rename(place.base / "Elsewhere")
+    place.vault.symlink_to(moved)
+    again = place.open()
+    before = read(moved)
+    with pytest.raises(VaultNotFound, match="a link is in its place"):
+        engine.apply([Append(note="Plan", content="y")])
+    assert read(moved) == before
+    assert [change.id for change in again.history.changes()] == [1]
+    again.undo(1)
+    assert read(moved) == NOTES
+
+
 def test_a_folder_move_is_undone_after_the_vault_was_renamed_although_most_paths_changed(
     place: Place,
 ) -> None:
