@@ -260,7 +260,7 @@ class VaultApps:
             return False
         for name in self._engines:
             try:
-                if store_of(self._engines[name].state).policy not in (None, "off"):
+                if store_of(self._engines[name]).policy not in (None, "off"):
                     return True
             except VaultbridgeError:
                 # A call of a tool reports why the vault cannot be opened.
@@ -305,7 +305,7 @@ class VaultApps:
 
         if decision.action != "undo" or issued.seen != UNDOING:
             raise _refuse("The code of this view is for something else.")
-        store = store_of(issued.engine.state)
+        store = store_of(issued.engine)
         Decider(issued.engine, store).undo(issued.number, by=BY)
         shown = self._describe(issued.engine, issued.number, issued.principal)
         text = "Undone: the notes are as they were."
@@ -315,7 +315,7 @@ class VaultApps:
         from vaultbridge.review.decide import Decider, FileDecision
         from vaultbridge.review.store import store_of
 
-        decider = Decider(issued.engine, store_of(issued.engine.state))
+        decider = Decider(issued.engine, store_of(issued.engine))
         if decision.action == "reject":
             return decider.reject(issued.number, by=BY, reason=decision.reason)
         if not issued.whole:
@@ -336,7 +336,7 @@ class VaultApps:
         from vaultbridge.review.decide import Decider, describe_decision
         from vaultbridge.review.store import store_of
 
-        proposal = Decider(engine, store_of(engine.state)).show(number)
+        proposal = Decider(engine, store_of(engine)).show(number)
         shown: dict[str, Any] = {"kind": "review", "vault": engine.name, **_describe_proposal(proposal)}
         if proposal.body is None or proposal.status != "waiting":
             decided = proposal.decided
