@@ -21,6 +21,7 @@ from vaultbridge.cli.commands import GROUPS
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import Append, Create, Delete, Move
 from vaultbridge.errors import EngineFailure, VaultNotFound
+from vaultbridge.review.store import store_of
 from vaultbridge.vault.write.trash import Trash
 
 WRITER = Path(__file__).with_name("crashing_writer.py")
@@ -462,6 +463,57 @@ def test_a_change_interrupted_at_any_point_is_undone_after_the_vault_was_renamed
         assert engine.queries.counts()["notes"] == len(NOTES)
         place.close()
         assert len(list(place.cache.glob("state/*/journal.sqlite"))) == 1
+
+
+def test_a_change_is_undone_after_the_vault_was_moved_and_a_link_left_in_its_place(place: Place) -> None:
+    place.crash("done 2")
+    moved = place.vault.rename(place.base / "Elsewhere")
+    place.vault.symlink_to(moved)
+    engine = place.open()
+    assert len(engine.recovered) == 1 and engine.recovered[0].kept == ()
+    assert read(moved) == NOTES
+
+
+def test_a_running_engine_refuses_everything_when_a_link_is_put_in_the_place_of_its_vault(
+    place: Place,
+) -> None:
+    engine = place.open()
+    engine.apply([Append(note="Plan", content="x")])
+    moved = place.vault.rename(place.base / "Elsewhere")
+    place.vault.symlink_to(moved)
+    again = place.open()
+    before = read(moved)
+    with pytest.raises(VaultNotFound, match="a link is in its place"):
+        engine.apply([Append(note="Plan", content="y")])
+    assert read(moved) == before
+    assert [change.id for change in again.history.changes()] == [1]
+    again.undo(1)
+    assert read(moved) == NOTES
+
+
+def test_a_running_engine_makes_no_state_folder_in_the_way_of_one_that_moved_with_its_vault(
+    place: Place,
+) -> None:
+    engine = place.open()
+    engine.apply([Append(note="Plan", content="x")])
+    moved = place.vault.rename(place.base / "Elsewhere")
+    place.open(moved).close()
+    assert not engine.state.exists()
+    for ask in (
+        lambda: engine.undo(1),
+        lambda: engine.history.changes(),
+        lambda: store_of(engine).set_policy("all"),
+        lambda: engine.apply([Append(note="Plan", content="y")]),
+    ):
+        with pytest.raises(VaultNotFound):
+            ask()
+    assert not engine.state.exists()
+    moved.rename(place.vault)
+    assert [change.id for change in engine.history.changes()] == [1]
+    engine.undo(1)
+    assert read(place.vault) == NOTES
+    engine.close()
+    assert [change.id for change in place.open().history.changes()] == [2, 1]
 
 
 def test_a_folder_move_is_undone_after_the_vault_was_renamed_although_most_paths_changed(

@@ -24,6 +24,8 @@ from vaultbridge.protocols.mcp.vault.apps import CODE_SECONDS, CODES_KEPT, DECID
 from vaultbridge.protocols.mcp.vault.provider import ProviderSettings
 from vaultbridge.review.policy import ReviewRules
 from vaultbridge.review.store import store_of
+from vaultbridge.tools.base.catalog import Catalog
+from vaultbridge.tools.standard import standard_catalog
 
 HELLO = "".join(f"line {n}\n" for n in range(20))
 SHOWS: dict[str, Any] = {"extensions": {EXTENSION: {"mimeTypes": [MEDIA_TYPE]}}}
@@ -128,13 +130,19 @@ async def test_only_the_view_can_undo_without_asking(tmp_path: Path) -> None:
         assert (await wire.history())[0] == ("test", "Undo: append")
 
 
-async def test_an_accepted_change_can_be_undone_in_the_core_profile_too(tmp_path: Path) -> None:
-    settings = ProviderSettings(lead=False, reviewed=True, profile="core")
-    async with chat(tmp_path, settings=settings) as wire:
+async def test_an_accepted_change_offers_no_undo_without_that_tool(tmp_path: Path) -> None:
+    def make_catalog() -> Catalog:
+        catalog = standard_catalog()
+        catalog.switch("undo", on=False)
+        return catalog
+
+    settings = ProviderSettings(lead=False, reviewed=True, quick_list=False)
+    async with chat(tmp_path, settings=settings, make_catalog=make_catalog) as wire:
         after = await wire.decide(await wire.propose(), "accept")
+        assert after["change"]
         names = {tool["name"] for tool in (await wire.result("tools/list"))["tools"]}
-        assert "obsidian_undo" in names
-        assert after["change"] and after["undo"]
+        assert "obsidian_undo" not in names
+        assert after["undo"] == ""
 
 
 async def test_a_person_rejects_in_the_view_and_says_why(tmp_path: Path) -> None:
@@ -263,7 +271,7 @@ async def test_what_was_decided_elsewhere_is_shown_and_cannot_be_decided_again(t
     async with chat(tmp_path) as wire:
         shown = await wire.propose()
         engine = wire.engines["Notes"]
-        Decider(engine, store_of(engine.state)).reject(int(shown["id"][1:]), by="page")
+        Decider(engine, store_of(engine)).reject(int(shown["id"][1:]), by="page")
         message = await wire.catch_refusal(id=shown["id"], code=shown["code"], action="accept")
         assert "rejected by a person (page)" in message
         assert (await wire.decide(shown, "look"))["decision"] == "rejected by a person (page)"

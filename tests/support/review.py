@@ -56,7 +56,7 @@ class Reviewed:
         self.base = base
         self.folder = write_vault(base / "vault", files)
         self.engine = self.open(scope)
-        self.store: ReviewStore = store_of(self.engine.state)
+        self.store: ReviewStore = store_of(self.engine)
         self.owner = self.open(Scope())
         self.decider = Decider(self.owner, self.store, self.open)
 

@@ -215,6 +215,26 @@ def test_a_copy_a_link_and_a_bound_folder_do_not_take_the_history_away(notes: Pa
     assert old.exists()
 
 
+def test_a_link_that_was_left_at_the_old_path_is_not_the_vault(notes: Path, state: Path) -> None:
+    old = know(notes, state)
+    (old / "journal.sqlite").write_bytes(b"history")
+    identity = VaultIdentity(notes)
+    renamed = notes.rename(notes.with_name("Renamed"))
+    notes.symlink_to(renamed)
+    new = vault_state(notes, bases_at(state))
+    assert new != old and (new / "journal.sqlite").read_bytes() == b"history"
+    assert "a link is in its place" in identity.absence()
+
+
+def test_a_link_to_a_copy_on_another_disk_brings_the_history_along(notes: Path, state: Path) -> None:
+    old = know(notes, state)
+    copy = notes.with_name("Copy")
+    shutil.copytree(notes, copy)
+    shutil.rmtree(notes)
+    notes.symlink_to(copy)
+    assert find_moved(copy, state) == old
+
+
 def test_a_copy_whose_original_is_gone_takes_it_only_with_all_files_and_only_from_one(
     notes: Path, state: Path
 ) -> None:

@@ -68,7 +68,7 @@ class _StoreProposals:
         from vaultbridge.server.wiring import open_engine
 
         self._engine = open_engine(vault)
-        self._store = store_of(self._engine.state)
+        self._store = store_of(self._engine)
         self._decider = Decider(
             self._engine, self._store, lambda scope: open_engine(self._engine.root.folder, scope=scope)
         )

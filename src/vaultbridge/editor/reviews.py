@@ -79,7 +79,7 @@ class Reviews:
     ) -> None:
         self._engine = engine
         self._find_rules = find_rules
-        self._store: ReviewStore = store_of(engine.state)
+        self._store: ReviewStore = store_of(engine)
         self._decider = Decider(engine, self._store, reopen)
         self._loop = asyncio.get_running_loop()
         self._watchers: dict[str, ReviewWatcher] = {}

@@ -57,7 +57,6 @@ def open_store(file: Path, notes: StoreNotes, *, damage: str = "") -> sqlite3.Co
     sqlite3.Error and `EngineFailure`."""
     import sqlite3
 
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not damage:
         try:
             return _connect(file, notes)

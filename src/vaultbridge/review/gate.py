@@ -140,7 +140,7 @@ class ReviewGate:
     def __call__(self, engine: Engine, operations: Sequence[Operation], *, label: str, actor: str) -> Outcome:
         rules = self._rules(engine)
         author = make_author(rules, actor or engine.actor)
-        store = store_of(engine.state)
+        store = store_of(engine)
         chosen = store.policy
         policy = find_strictest(rules.least, rules.vault if chosen is None else chosen)
         undo = find_undo(operations)

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,12 +26,14 @@ from vaultbridge.limits import MIB
 from vaultbridge.review.database import is_damage, open_store
 from vaultbridge.review.model import Decided, Proposal, ProposalBody, ProposalStatus, ProposedFile
 from vaultbridge.review.policy import REVIEWS, Reason, Review
-from vaultbridge.system import is_process_alive
+from vaultbridge.system import is_process_alive, make_private_folder
 from vaultbridge.vault.wal_index import WalIndex
 from vaultbridge.vault.write.store_notes import StoreNotes
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from vaultbridge.engine.engine import Engine
 
 FILE_NAME: Final = "review.sqlite"
 
@@ -64,9 +67,17 @@ _outcome = msgspec.json.Decoder(Outcome)
 
 
 class ReviewStore:
-    """Can be used in any thread. `folder` is the vault's state folder."""
+    """Can be used in any thread. `folder` is the vault's state folder, and `make_folder` makes it if it is
+    not there."""
 
-    def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        clock: Callable[[], float] = time.time,
+        make_folder: Callable[[], None] | None = None,
+    ) -> None:
+        self._make_folder = make_folder or partial(make_private_folder, folder)
         self._file = folder / FILE_NAME
         self._clock = clock
         self._lock = threading.RLock()
@@ -390,6 +401,7 @@ class ReviewStore:
             self._disconnect()
         damage, self._suspected = self._suspected, ""
         try:
+            self._make_folder()
             self._db = open_store(self._file, self._notes, damage=damage)
         except OSError as error:
             raise _failure(error) from error
@@ -408,11 +420,15 @@ _open_stores: dict[Path, ReviewStore] = {}
 _opening = threading.Lock()
 
 
-def store_of(folder: Path) -> ReviewStore:
-    """The store of the vault with this state folder: one object per process, so that a decision in this
-    process wakes the calls that wait in it."""
+def store_of(engine: Engine) -> ReviewStore:
+    """The store of an engine's vault: one object per process, so that a decision in this process wakes the
+    calls that wait in it."""
     with _opening:
-        return _open_stores.setdefault(folder, ReviewStore(folder))
+        store = _open_stores.get(engine.state)
+        if store is None:
+            store = ReviewStore(engine.state, make_folder=engine.transactor.make_folder)
+            _open_stores[engine.state] = store
+        return store
 
 
 def _unknown(id_: str) -> InvalidArgument:

@@ -76,7 +76,7 @@ def _describe_proposal(context: VaultContext, wanted: str) -> Answer:
     from vaultbridge.review.gate import parse_id
     from vaultbridge.review.store import store_of
 
-    store = store_of(context.engine.state)
+    store = store_of(context.engine)
     proposal = store.get(parse_id(wanted))
     if not Decider(context.engine, store).may_show(proposal):
         raise InvalidArgument(f"There is no proposal {proposal.id}.", argument="id")

@@ -302,7 +302,7 @@ async def test_a_policy_that_was_set_on_the_page_counts(tmp_path: Path) -> None:
     rules = {"review": lambda engine: ReviewRules()}
     async with vault_wire(tmp_path, folder, capabilities=SHOWS, **rules) as wire:
         assert (await list_ui(wire)).get("obsidian_edit_note") is None
-        store_of(wire.engines["Notes"].state).set_policy("destructive")
+        store_of(wire.engines["Notes"]).set_policy("destructive")
         assert (await list_ui(wire))["obsidian_edit_note"]["resourceUri"] == REVIEW
 
 
@@ -325,7 +325,7 @@ async def test_switching_the_review_notifies_clients_whose_list_changes(tmp_path
     async with vault_wire(tmp_path, make_vault(tmp_path), **options) as plain:
         shows, without = await connect(plain, SHOWS), await connect(plain, {})
         before = await without.result("tools/list")
-        store = store_of(plain.engines["Notes"].state)
+        store = store_of(plain.engines["Notes"])
         assert "obsidian_edit_note" not in await list_ui(shows)
         for policy in ("all", "destructive", "off"):
             store.set_policy(policy)
@@ -346,7 +346,7 @@ async def test_over_stdio_a_switch_in_another_process_is_announced(tmp_path: Pat
         params = {"capabilities": SHOWS, "clientInfo": {"name": "test", "version": "1"}}
         await process.result("initialize", {"protocolVersion": "2025-11-25", **params})
         await process.result("tools/list")
-        store_of(open_engines(tmp_path, folder)[folder.name].state).set_policy("all")
+        store_of(open_engines(tmp_path, folder)[folder.name]).set_policy("all")
         await process.notification("notifications/tools/list_changed")
         tools = {tool["name"]: tool for tool in (await process.result("tools/list"))["tools"]}
         assert tools["obsidian_edit_note"]["_meta"]["ui"]["resourceUri"] == REVIEW

@@ -65,7 +65,7 @@ def find_moved(vault: Path, base: Path) -> Path | None:
         names = [item.name for item in islice(listing, KNOWN_VAULTS)]
     for name in names:
         record = load_record(base / name)
-        if record is None or not record.sample or _is_still_there(record):
+        if record is None or not record.sample or _is_still_there(record, vault):
             continue
         if record.is_certainly(vault, status):
             same.append(base / name)
@@ -75,11 +75,12 @@ def find_moved(vault: Path, base: Path) -> Path | None:
     return found[0] if len(found) == 1 else None
 
 
-def _is_still_there(record: VaultRecord) -> bool:
-    """Whether a vault is where it was; also if that cannot be found out."""
+def _is_still_there(record: VaultRecord, vault: Path) -> bool:
+    """Whether a vault is where it was; also if that cannot be found out. A link that was left there and leads
+    to `vault` is not the vault."""
     place = Path(record.vault)
     try:
-        return record.is_at(place, place.stat())
+        return place.resolve() != vault and record.is_at(place, place.stat())
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:

@@ -80,7 +80,10 @@ class VaultIdentity:
 
     def _find_absence(self) -> str:
         try:
-            status = self._folder.stat()
+            status = self._folder.lstat()
+            if stat.S_ISLNK(status.st_mode):
+                # The history belongs to the folder to which it leads, and paths were checked against ours.
+                return "a link is in its place, which only a new start follows"
             if not stat.S_ISDIR(status.st_mode):
                 return "a file is in its place"
             if file_identity(status) == self._known and not (self._doubted and self._record):

@@ -107,14 +107,18 @@ def make_image(data: bytes) -> ContentImage:
 
 
 class Journal:
-    """The journal of one vault, in its state folder. Safe to use from several threads and processes. `hold`:
-    see `JournalFile`."""
+    """The journal of one vault, in its state folder. Safe to use from several threads and processes. `hold`
+    and `make_folder`: see `JournalFile`."""
 
     def __init__(
-        self, folder: Path, *, hold: Callable[[], AbstractContextManager[None]] | None = None
+        self,
+        folder: Path,
+        *,
+        hold: Callable[[], AbstractContextManager[None]] | None = None,
+        make_folder: Callable[[], None] | None = None,
     ) -> None:
         self.writer_lock = folder / WRITER_LOCK
-        self._file = JournalFile(folder / JOURNAL_FILE, hold=hold)
+        self._file = JournalFile(folder / JOURNAL_FILE, hold=hold, make_folder=make_folder)
         self._measured: _MeasuredTime | None = None
 
     def close(self) -> None:

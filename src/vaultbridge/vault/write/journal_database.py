@@ -23,12 +23,14 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
 import msgspec
 
 from vaultbridge.errors import EngineFailure
+from vaultbridge.system import make_private_folder
 from vaultbridge.vault.folders import STATE_VARIABLE
 from vaultbridge.vault.locking import WRITER_LOCK, WRITER_SECONDS, FileLock
 from vaultbridge.vault.wal_index import WalIndex
@@ -51,14 +53,19 @@ class _Damaged(Exception):
 
 class JournalFile:
     """The database. Any thread may use it. `hold` takes the writer's lock, or does nothing in a thread that
-    has it."""
+    has it. `make_folder` makes the folder of the file if it is not there."""
 
     def __init__(
-        self, place: Path, *, hold: Callable[[], AbstractContextManager[None]] | None = None
+        self,
+        place: Path,
+        *,
+        hold: Callable[[], AbstractContextManager[None]] | None = None,
+        make_folder: Callable[[], None] | None = None,
     ) -> None:
         self._place = place
         self.notes = StoreNotes(place)
         self._hold = hold or self._hold_lock
+        self._make_folder = make_folder or partial(make_private_folder, place.parent)
         self._wal_index = WalIndex(place)
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
@@ -151,7 +158,7 @@ class JournalFile:
 
         self._status = None
         try:
-            self._place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._make_folder()
             if self._place.exists():
                 self._status = self._place.stat()
             elif find_salvaged(self._place) is not None:

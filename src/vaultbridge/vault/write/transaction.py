@@ -29,6 +29,7 @@ from vaultbridge.errors import (
     VaultNotFound,
 )
 from vaultbridge.markdown.edits.merge import revert_change
+from vaultbridge.vault.identity.adopt import adopt_moved
 from vaultbridge.vault.locking import WRITER_SECONDS, FileLock
 from vaultbridge.vault.paths import CONFIRM, Root, VaultPath
 from vaultbridge.vault.read import content_hash, read_place
@@ -109,7 +110,8 @@ class Transactor:
     ) -> None:
         self.root = root
         self._refusal = refusal
-        self.journal = Journal(folder, hold=self._hold_lock_file)
+        self._folder = folder
+        self.journal = Journal(folder, hold=self._hold_lock_file, make_folder=self.make_folder)
         self._trash = trash
         self._clock = clock
         self._checkpoint = checkpoint
@@ -122,6 +124,15 @@ class Transactor:
 
     def close(self) -> None:
         self.journal.close()
+
+    def make_folder(self) -> None:
+        """Makes the state folder if it is gone. That of a vault that was moved went with it, and comes back
+        with it: an empty one would be in its way. Raises OSError, and `VaultNotFound` while the vault is not
+        there."""
+        if not self._folder.is_dir():
+            self.root.check()
+            adopt_moved(self.root.folder, self._folder)
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     @property
     def is_interrupted(self) -> bool:
@@ -300,6 +311,9 @@ class Transactor:
         if self._holder == threading.get_ident():
             yield
             return
+        # If it cannot be made, the lock says why.
+        with contextlib.suppress(OSError):
+            self.make_folder()
         with FileLock(self.journal.writer_lock).hold(self._wait, what="The vault's writer"):
             self._holder = threading.get_ident()
             try:

@@ -60,6 +60,10 @@ SHOWN_BY: Final = {
     "obsidian_related": GRAPH,
 }
 
+UNDO: Final = "obsidian_undo"
+"""Only where this tool is listed, because its owner has not switched it off, does the view offer to undo what
+was accepted."""
+
 UNDOING: Final = "undo"
 """What a code is for that lets a person undo an accepted change: instead of the hash of a version shown."""
 
@@ -221,6 +225,7 @@ class VaultApps:
         """Whether tools that change something were listed with the view of changes; None before any list."""
         self._known: bool | None = None
         """The same, as listed or as announced since."""
+        self._can_undo = False
 
     def list_apps(self, tools: Iterable[ToolInfo]) -> Apps:
         """List the views. Tools have the view of changes only if changes wait and can be decided here;
@@ -228,6 +233,7 @@ class VaultApps:
         listed = tuple(tools)
         shown_by = {tool.name: SHOWN_BY[tool.name] for tool in listed if tool.name in SHOWN_BY}
         self._listed = self._known = self.would_show_changes()
+        self._can_undo = any(tool.name == UNDO for tool in listed)
         if self._listed:
             shown_by |= {tool.name: REVIEW for tool in listed if _may_wait(tool)}
         return Apps(VIEWS, shown_by, (DECIDE,) if self._decides() else ())
@@ -255,7 +261,7 @@ class VaultApps:
             return False
         for name in self._engines:
             try:
-                if store_of(self._engines[name].state).policy not in (None, "off"):
+                if store_of(self._engines[name]).policy not in (None, "off"):
                     return True
             except VaultbridgeError:
                 # A call of a tool reports why the vault cannot be opened.
@@ -300,7 +306,7 @@ class VaultApps:
 
         if decision.action != "undo" or issued.seen != UNDOING:
             raise _refuse("The code of this view is for something else.")
-        store = store_of(issued.engine.state)
+        store = store_of(issued.engine)
         Decider(issued.engine, store).undo(issued.number, by=BY)
         shown = self._describe(issued.engine, issued.number, issued.principal)
         text = "Undone: the notes are as they were."
@@ -310,7 +316,7 @@ class VaultApps:
         from vaultbridge.review.decide import Decider, FileDecision
         from vaultbridge.review.store import store_of
 
-        decider = Decider(issued.engine, store_of(issued.engine.state))
+        decider = Decider(issued.engine, store_of(issued.engine))
         if decision.action == "reject":
             return decider.reject(issued.number, by=BY, reason=decision.reason)
         if not issued.whole:
@@ -331,7 +337,7 @@ class VaultApps:
         from vaultbridge.review.decide import Decider, describe_decision
         from vaultbridge.review.store import store_of
 
-        proposal = Decider(engine, store_of(engine.state)).show(number)
+        proposal = Decider(engine, store_of(engine)).show(number)
         shown: dict[str, Any] = {"kind": "review", "vault": engine.name, **_describe_proposal(proposal)}
         if proposal.body is None or proposal.status != "waiting":
             decided = proposal.decided
@@ -340,7 +346,7 @@ class VaultApps:
                 **shown,
                 "decision": describe_decision(proposal),
                 "change": change,
-                "undo": self._issue_undo(engine, number, principal) if change else "",
+                "undo": self._issue_undo(engine, number, principal) if change and self._can_undo else "",
             }
         seen, whole = proposal.body.version.hash, all(file["fits"] for file in shown["files"])
         known = self._codes.find(code, number, principal) if code else None
