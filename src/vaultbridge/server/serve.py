@@ -277,6 +277,7 @@ def _claim_presence(
         certificate=tls.fingerprint if tls is not None else "",
         name=next(iter(config.server.hosts), "") if tls is not None else "",
         temporary=options.last_use is not None,
+        announced=config.ide.enabled,
     )
 
 
