@@ -17,8 +17,8 @@ const here = dirname(fileURLToPath(import.meta.url));
 const output = resolve(process.argv[2] ?? join(here, '../src/vaultbridge/web/static'));
 const chatOutput = resolve(process.argv[3] ?? join(here, '../src/vaultbridge/protocols/mcp/vault/views'));
 
-/** Text files that are served as they are. */
-const COPIED = ['icon.svg'];
+/** Files that are served as they are. */
+const COPIED = ['icon.svg', 'icon-192.png', 'icon-512.png', 'manifest.webmanifest'];
 
 const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex');
 

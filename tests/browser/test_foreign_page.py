@@ -139,7 +139,7 @@ async def test_with_cors_any_a_page_from_disk_may_use_bridge_v1(chromium: Chromi
     sandbox = "sandbox allow-scripts allow-forms"
     async with serving(vault) as (port, _):
         got = await visit(chromium, "localhost", f"http://127.0.0.1:{port}", policy=sandbox)
-        for way in ("tools", "call", "simpleCall"):
+        for way in ("tools", "call", "simpleCall", "delete"):
             assert "--cors any" in got[way], (way, got[way])
         assert list_names(vault) == ["Hello.md"]
     async with serving(vault, options=("--cors", "any")) as (port, _):

@@ -114,6 +114,7 @@ SCREENS = {
     "search-exact": Screen("search?q=survey&kind=exact", is_visible(".hit")),
     "search-none": Screen("search?q=xyzzyqwert&kind=exact", is_visible(".empty, .search-none")),
     "search-empty": Screen("search", is_visible(".search-field")),
+    "capture": Screen("capture", is_visible("#capture-text")),
     "graph": Screen("graph", PLACED),
     "graph-tags": Screen("graph?colour=tag", PLACED),
     "graph-list": Screen("graph?as=list", is_visible(".graph-list")),
@@ -130,7 +131,10 @@ SCREENS = {
     ),
     **{
         f"settings-{name}": Screen(f"settings/{name}", is_visible(f"#settings-{name}"), is_part=True)
-        for name in ("vaults", "review", "assistants", "tokens", "privacy", "doctor", "server")
+        for name in (
+            *("vaults", "review", "assistants", "tokens"),
+            *("browsers", "privacy", "doctor", "server"),
+        )
     },
     "nowhere": Screen("nowhere", is_visible(".empty")),
     "keys": Screen("review", is_visible("dialog.keys"), key="?"),

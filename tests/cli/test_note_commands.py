@@ -260,3 +260,51 @@ def test_a_note_that_is_not_utf8_is_shown_with_a_note_and_replaced_only_by_force
     assert (vault / "Old.md").read_bytes() == before
     assert run("new", "Old", "new", "--overwrite", "--force").returncode == 0
     assert (vault / "Old.md").read_text("utf-8") == "new"
+
+
+def test_a_missing_heading_offers_to_create_it(run: Run) -> None:
+    for command in (("append", "Inbox#Later", "more"), ("daily", "--heading", "Later", "more")):
+        done = run(*command)
+        assert done.returncode == 1 and done.stderr.rstrip().endswith("To create it, add --create.")
+    assert run("append", "Inbox#Later", "--create", "more").returncode == 0
+
+
+def test_a_file_that_is_not_text_is_not_read(run: Run, vault: Path) -> None:
+    for name, data in (("favicon.ico", b"\0\0\1\0abc"), ("sky.png", b"\x89PNG\r\n"), ("a.bin", b"\xff")):
+        (vault / name).write_bytes(data)
+        done = run("read", name)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert f"{name} is not a text file. `vaultbridge open` opens it in Obsidian." in done.stderr
+    (vault / "list.txt").write_text("one\n", "utf-8")
+    assert run("read", "list.txt").stdout == "one\n"
+
+
+@pytest.mark.parametrize("options", [(), ("Inbox", "--orphans")])
+def test_links_says_what_it_needs(run: Run, options: tuple[str, ...]) -> None:
+    done = run("links", *options)
+    assert done.returncode == 2
+    wanted = (
+        "leave out the note" if options else "Name a note, or ask about the whole vault with --unresolved"
+    )
+    assert wanted in done.stderr
+
+
+@pytest.mark.parametrize("query", ["/[unclosed/", "/[unclosed/ and more", "word /a[b/"])
+def test_a_pattern_whose_class_is_never_closed_is_reported(run: Run, query: str) -> None:
+    for options in ((), ("--exact",)):
+        done = run("search", query, *options)
+        assert done.returncode == 1 and "'[' in the pattern is never closed" in done.stderr
+    assert run("search", "/path/to/a").returncode == 0
+
+
+def test_a_first_word_that_is_taken_for_the_vault_says_how_to_name_it(run: Run) -> None:
+    done = run("new", "../escape", "text")
+    assert "There is no folder" in done.stderr and "name the vault with -v" in done.stderr
+    assert "leads out of the vault" in run("new", "-v", ".", "../escape", "text").stderr
+
+
+def test_a_name_that_nothing_resembles_gets_no_suggestion(run: Run, vault: Path) -> None:
+    (vault / "Weather lore.md").write_text("rain\n", "utf-8")
+    assert "Did you mean" not in run("append", "Nowhere", "text").stderr
+    done = run("append", "Work/Plam", "text")
+    assert "Did you mean: Work/Plan.md? " in done.stderr

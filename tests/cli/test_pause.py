@@ -14,6 +14,7 @@ from support.serve import Served, served
 VAULT_NAME = "Notes"
 VAULT = {"Plan.md": "# Plan\n"}
 
+PAUSED_ALL = "All assistants are paused, and so are those that connect later."
 PAUSED = "A person has paused this assistant."
 
 
@@ -32,7 +33,7 @@ async def test_a_person_pauses_and_resumes_by_name(tmp_path: Path, vault: Path) 
             False,
         )
         _, out, _ = await server.command("status")
-        assert "PAUSED" in out and "read Plan.md; 1 call(s) failed" in out
+        assert "PAUSED" in out and "read Plan.md; 1 call failed" in out
         code, out, err = await server.command("resume", "Cursor")
         assert code == 1 and "No assistant is called 'Cursor'. There are: Claude Code." in err
         assert (await server.command("resume", assistant["id"]))[1] == "Resumed Claude Code.\n"
@@ -42,10 +43,11 @@ async def test_a_person_pauses_and_resumes_by_name(tmp_path: Path, vault: Path) 
             True,
             ["Claude Code"],
         )
-        assert "All assistants are paused, even later ones" in (await server.command("status"))[1]
+        assert PAUSED_ALL in (await server.command("status"))[1]
         with pytest.raises(Failed, match=PAUSED):
             await claude.request("readFile", path="Plan.md")
-        assert "No assistant is paused." in (await server.command("resume"))[1]
+        assert (await server.command("resume"))[1] == "Resumed all assistants.\n"
+        assert (await server.command("resume"))[1] == "No assistant was paused.\n"
         assert await claude.request("readFile", path="Plan.md")
 
 
@@ -72,10 +74,10 @@ async def test_without_a_bridge_the_vaults_own_list_is_changed(tmp_path: Path, v
     assert (await nobody.command("pause", "one", "-v", str(vault)))[1] == "Paused one.\n"
     assert PAUSED in (await read_over_stdio("one"))["content"][0]["text"]
     assert not (await read_over_stdio("two")).get("isError")
-    assert (await nobody.command("pause", "-v", str(vault)))[1] == "All assistants are paused.\n"
+    assert (await nobody.command("pause", "-v", str(vault)))[1] == f"{PAUSED_ALL}\n"
     assert PAUSED in (await read_over_stdio("two"))["content"][0]["text"]
     code, _, err = await nobody.command("resume", "nobody", "-v", str(vault))
     assert code == 1 and "No assistant called 'nobody' is paused. Paused: one." in err
-    assert (await nobody.command("resume", "-v", str(vault)))[1] == "No assistant is paused.\n"
+    assert (await nobody.command("resume", "-v", str(vault)))[1] == "Resumed all assistants.\n"
     for name in ("one", "two"):
         assert not (await read_over_stdio(name)).get("isError")

@@ -10,6 +10,7 @@ import { Icon, type IconName } from './lib/icons';
 import { live, type LiveState } from './lib/live';
 import { announcement, dismissNotice, notices } from './lib/notices';
 import { href, HOME, navigate, type Route, route } from './lib/router';
+import { getLinkCommand } from './lib/sign-in';
 import { EmptyState, Failure, Loading } from './lib/states';
 import { useStore } from './lib/store';
 import { Switcher } from './switcher';
@@ -33,7 +34,7 @@ const VIEWS: ViewEntry[] = [
 ];
 
 /** Addresses that the Vault view shows. */
-const VAULT_ADDRESSES = ['note', 'folder', 'search'];
+const VAULT_ADDRESSES = ['note', 'folder', 'search', 'capture'];
 
 export function Shell(): JSX.Element {
   const current = useStore(route);
@@ -78,7 +79,7 @@ export function Shell(): JSX.Element {
         <Help view={name} />
       </header>
       <main id="main" tabIndex={-1} data-view={name}>
-        {state.status === 'refused' ? <NoAccess reason={state.reason} /> : entry ? <ViewLoader key={name} entry={entry} route={current} /> : <UnknownAddress />}
+        {state.status === 'refused' ? <NoAccess reason={state.reason} command={state.command || getLinkCommand() || 'vaultbridge page'} /> : entry ? <ViewLoader key={name} entry={entry} route={current} /> : <UnknownAddress />}
       </main>
       <Switcher views={VIEWS} />
       <Notices />
@@ -102,12 +103,12 @@ function ConnectionState({ state }: { state: LiveState }): JSX.Element {
   return <p id="state" class="state" role="status" data-state={state.status}><span>{labels[state.status]}{state.status === 'lost' && <span class="state-more"> Trying again in {state.seconds} s.</span>}</span></p>;
 }
 
-function NoAccess({ reason }: { reason: string }): JSX.Element {
+function NoAccess({ reason, command }: { reason: string; command: string }): JSX.Element {
   return (
     <EmptyState standalone icon="link" title="Open this page with its link">
       <p role="alert">{reason || 'Your notes are private: the page opens with a link that only you have.'}</p>
-      <p>Run this in a terminal, with the folder of your vault. It opens the page:</p>
-      <CopyableCode text="vaultbridge page VAULT --open" what="the command" />
+      <p>Run this in a terminal. It opens the page, or prints a link to it:</p>
+      <CopyableCode text={command} what="the command" />
     </EmptyState>
   );
 }

@@ -101,6 +101,8 @@ def _explain_missing_vault(parser: Parser, argv: list[str], error: VaultNotFound
 
     if error.place:
         error.message = f"There is no folder {error.place}."
+        if not any(word.startswith(("-v", "--vault")) for word in argv):
+            error.hint = f"{error.hint} If that word is not the vault, name the vault with -v."
     if isinstance(error, UnnamedVault) and contains_notes(find_here()):
         command = f"{own_command()} {parser.prog.partition(' ')[2]} -v . {join(argv)}".rstrip()
         error.hint = f"{error.hint} To use the notes in this folder: {command}"
@@ -274,6 +276,10 @@ def show_outcome(outcome: Outcome, args: argparse.Namespace) -> None:
         # With its number: `undo` without one reverts the newest change, but never an undo.
         number = outcome.change_id
         say(f"Change {number}. `vaultbridge undo {repeat_vault(args)}{number}` reverts it.")
+
+
+def describe_waiting(count: int) -> str:
+    return f"{'1 change is' if count == 1 else f'{count} changes are'} waiting for your review"
 
 
 def find_cache(vault: str) -> Path:

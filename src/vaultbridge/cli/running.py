@@ -10,11 +10,12 @@ from __future__ import annotations
 import argparse
 import os
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from vaultbridge.cli.common import (
     OK,
     ask_bridge,
+    describe_waiting,
     emit,
     find_default_vault,
     find_state,
@@ -30,7 +31,7 @@ from vaultbridge.system import MemoryUse
 
 if TYPE_CHECKING:
     from vaultbridge.activity.pauses import Pauses
-    from vaultbridge.server.used_vaults import VaultSessions
+    from vaultbridge.server.used_vaults import KnownVault
 
 
 def main_status(argv: list[str]) -> int:
@@ -42,22 +43,32 @@ def _show_status(args: argparse.Namespace) -> int:
     import asyncio
 
     from vaultbridge.protocols.editor.client import list_statuses
-    from vaultbridge.server.used_vaults import list_vault_sessions
+    from vaultbridge.server.used_vaults import count_waiting, list_known_vaults
     from vaultbridge.system import measure_memory
     from vaultbridge.vault.folders import find_bases
 
     bridges = asyncio.run(list_statuses(find_bases(os.environ).cache))
+    vaults = list_known_vaults(os.environ)
+    states = {str(known.folder): known.state for known in vaults}
     for bridge in bridges:
         bridge["memory"] = measure_memory(bridge["pid"])
+        state = states.get(bridge["folder"])
+        bridge["waiting"] = 0 if state is None else count_waiting(state)
         if args.json:
             emit(bridge)
         else:
             _show_bridge(bridge)
-    for used in list_vault_sessions(os.environ):
-        _show_sessions(used, as_json=args.json)
+    served = {bridge["folder"] for bridge in bridges}
+    for known in vaults:
+        _show_vault(known, is_served=str(known.folder) in served, as_json=args.json)
     if not bridges and not args.json:
         say("No bridge is running. `vaultbridge page` opens the page, and starts one for it.")
     return OK
+
+
+PAUSED_ALL: Final = (
+    "All assistants are paused, and so are those that connect later. To resume them: vaultbridge resume"
+)
 
 
 def _show_bridge(bridge: dict[str, Any]) -> None:
@@ -68,11 +79,14 @@ def _show_bridge(bridge: dict[str, Any]) -> None:
         say(f"  {escape_controls(bridge['problem'])}")
     for notice in bridge.get("notices", ()):
         say(f"  {escape_controls(notice)}")
-    say(f"  open: {bridge['focus'] or 'nothing'}; {bridge['diffs']} diff(s) waiting")
+    if bridge["focus"]:
+        say(f"  open in an editor: {escape_controls(bridge['focus'])}")
+    if bridge["waiting"]:
+        say(f"  {describe_waiting(bridge['waiting'])}: vaultbridge page")
     for editor in bridge["editors"]:
         say(f"  editor {editor['name']} ({editor['app']})")
     if bridge["pausedAll"]:
-        say("  All assistants are paused, even later ones; `vaultbridge resume` resumes them.")
+        say(f"  {PAUSED_ALL}")
     connected = [assistant for assistant in bridge["assistants"] if assistant["connected"]]
     for assistant in connected:
         for line in _describe_assistant(assistant):
@@ -85,12 +99,20 @@ def _show_bridge(bridge: dict[str, Any]) -> None:
             say(f"  {assistant['name']}, disconnected since {left}: {assistant['summary']}")
 
 
-def _show_sessions(used: VaultSessions, *, as_json: bool) -> None:
-    """The processes of `vaultbridge stdio` that use a vault, and what each costs."""
+def _show_vault(known: KnownVault, *, is_served: bool, as_json: bool) -> None:
+    """What is to be said of a vault apart from its bridge: the processes of `vaultbridge stdio` that use it,
+    and without a bridge, what waits and who is paused."""
+    from vaultbridge.activity.pauses import Pauses
+    from vaultbridge.server.used_vaults import count_waiting
     from vaultbridge.system import describe_process, measure_memory
 
+    waiting = count_waiting(known.state)
+    pauses = Pauses([known.state])
+    paused = sorted(pauses.identities.values())
+    if not known.pids and (is_served or not (waiting or pauses.everyone or paused)):
+        return
     rows = []
-    for pid in used.pids:
+    for pid in known.pids:
         facts = describe_process(pid)
         rows.append((pid, facts.parent, describe_process(facts.parent).name, measure_memory(pid)))
     if as_json:
@@ -98,14 +120,32 @@ def _show_sessions(used: VaultSessions, *, as_json: bool) -> None:
             {"pid": pid, "parent": {"pid": parent, "name": name}, "memory": memory}
             for pid, parent, name, memory in rows
         ]
-        emit({"vault": str(used.folder), "sessions": sessions})
+        waits = {"waiting": waiting, "paused": paused, "pausedAll": pauses.everyone}
+        emit({"vault": str(known.folder), "sessions": sessions, **waits})
         return
+    name = escape_controls(known.folder.name)
+    if rows:
+        _show_sessions(name, rows)
+    else:
+        say(f"{name}  no bridge is running for it")
+    if is_served:
+        return  # said of its bridge
+    if waiting:
+        say(f"  {describe_waiting(waiting)}: vaultbridge page")
+    if pauses.everyone:
+        say(f"  {PAUSED_ALL}")
+    elif paused:
+        say(f"  Paused: {escape_controls(', '.join(paused))}")
+
+
+def _show_sessions(vault: str, rows: list[tuple[int, int, str, MemoryUse | None]]) -> None:
+    """The processes of `vaultbridge stdio` that use a vault, and what each costs."""
     measured = [memory for *_, memory in rows if memory is not None]
     total = ""
     if measured:
         total = f", {_show_memory(MemoryUse(sum(memory.bytes for memory in measured), measured[0].kind))}"
     what = "1 session" if len(rows) == 1 else f"{len(rows)} sessions"
-    say(f"{escape_controls(used.folder.name)}  {what} over stdio, each a process of its own{total}")
+    say(f"{vault}  {what} over stdio, each a process of its own{total}")
     for pid, parent, name, memory in rows:
         cost = f"  {_show_memory(memory)}" if memory is not None else ""
         say(f"  process {pid}{cost}, started by {escape_controls(name) or 'process'} {parent}")
@@ -129,7 +169,8 @@ def _describe_assistant(assistant: dict[str, Any]) -> list[str]:
     mark = "  PAUSED" if assistant["paused"] else ""
     lines = [f"{assistant['id']}  {name} ({', '.join(facts)}){mark}"]
     if assistant["summary"]:
-        failed = f"; {assistant['failed']} call(s) failed" if assistant["failed"] else ""
+        count = assistant["failed"]
+        failed = f"; {'1 call' if count == 1 else f'{count} calls'} failed" if count else ""
         lines.append(f"    {_show_time(assistant['last'])}  {assistant['summary']}{failed}")
     if assistant["running"]:
         lines.append(f"    running: {', '.join(assistant['running'])}")
@@ -173,6 +214,7 @@ def _add_assistant(parser: Parser) -> None:
 
 
 def _pause_or_resume(args: argparse.Namespace, action: str) -> int:
+    resumed = _describe_resumed() if action == "resume" and not args.assistant else ""
     answer = _ask_bridges(action, args.assistant)
     if answer is None:
         answer = _change_stored(action, args.assistant, args.vault)
@@ -180,11 +222,27 @@ def _pause_or_resume(args: argparse.Namespace, action: str) -> int:
         emit(answer)
         return OK
     done = "Paused" if action == "pause" else "Resumed"
-    for assistant in answer["assistants"]:
+    for assistant in answer["assistants"] if args.assistant else ():
         say(f"{done} {assistant['name']}.")
     if not args.assistant:
-        say("All assistants are paused." if answer["pausedAll"] else "No assistant is paused.")
+        say(
+            "All assistants are paused, and so are those that connect later."
+            if action == "pause"
+            else resumed
+        )
     return OK
+
+
+def _describe_resumed() -> str:
+    """What resuming all assistants will change."""
+    from vaultbridge.activity.pauses import Pauses
+    from vaultbridge.server.used_vaults import list_known_vaults
+
+    pauses = Pauses([known.state for known in list_known_vaults(os.environ)])
+    if pauses.everyone:
+        return "Resumed all assistants."
+    names = ", ".join(sorted(set(pauses.identities.values())))
+    return f"Resumed {escape_controls(names)}." if names else "No assistant was paused."
 
 
 def _ask_bridges(action: str, name: str) -> dict[str, Any] | None:
@@ -268,7 +326,7 @@ def _select(args: argparse.Namespace) -> int:
     if args.json:
         emit(answer)
     else:
-        say(f"{answer['path']} is selected; {answer['assistants']} assistant(s) connected.")
+        say(f"{answer['path']} is selected; {_count_assistants(answer['assistants'])} connected.")
     return OK
 
 
@@ -286,7 +344,11 @@ def _mention(args: argparse.Namespace) -> int:
     if args.json:
         emit(answer)
     elif answer["assistants"]:
-        say(f"{answer['path']} was mentioned to {answer['assistants']} assistant(s).")
+        say(f"Mentioned {answer['path']} to {_count_assistants(answer['assistants'])}.")
     else:
-        say(f"No assistant is connected; one that connects within 10 s will get {answer['path']}.")
+        say(f"No assistant is connected. One that connects within 10 seconds gets {answer['path']}.")
     return OK
+
+
+def _count_assistants(count: int) -> str:
+    return "1 assistant" if count == 1 else f"{count or 'no'} assistants"

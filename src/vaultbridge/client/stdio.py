@@ -12,7 +12,6 @@ import os
 import signal
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import PurePath
 from typing import Final
 
 from vaultbridge.client.errors import (
@@ -99,9 +98,7 @@ class StdioTransport(Callbacks):
             )
         except OSError as error:
             self._move("failed")
-            failed = ConnectFailed(
-                f"Cannot start {PurePath(self.command[0]).name!r}: {self._describe_cause(error)}."
-            )
+            failed = ConnectFailed(f"Cannot start {self.command[0]!r}: {self._describe_cause(error)}.")
             self._report(failed)
             raise failed from None
         self._metrics.connects += 1

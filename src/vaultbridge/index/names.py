@@ -34,8 +34,12 @@ CLOSEST: Final = 5
 CANDIDATES: Final = 60
 """How many names to compare letter by letter: those that share the most letter groups."""
 
-MIN_SIMILARITY: Final = 0.5
-"""Names less similar than this (0 to 1) are not offered."""
+MIN_SIMILARITY: Final = 0.6
+"""Names less similar than this (0 to 1) are not offered: at 0.5, "Nowhere" gets "Weather lore"."""
+
+SHORT_NAME: Final = 3
+SHORT_SIMILARITY: Final = 0.5
+"""In a name of so few letters, such as a Chinese one, a single wrong letter may be half of the name."""
 
 NAME_CHARS: Final = 400
 """How much of a name is compared for similarity. Anything longer is pasted text."""
@@ -230,18 +234,20 @@ def _find_closest(wanted: str, known: _KnownNames) -> tuple[VaultPath, ...]:
         for line, count in counts.items()
         if count >= least
     ]
+    own = folded.rpartition("/")[2]
+    least_similar = SHORT_SIMILARITY if len(own) <= SHORT_NAME else MIN_SIMILARITY
     matcher = difflib.SequenceMatcher(autojunk=False)
-    matcher.set_seq2(folded)
+    matcher.set_seq2(own)
     best: dict[str, float] = {}
     for _, _, order, line in nsmallest(CANDIDATES, shared):
         path = known.aliased[line][1] if order else known.files.names[line]
         name = texts[order].fold_name(line)
         similarity = 0.0
-        for form in {name, name.rpartition("/")[2]}:
-            matcher.set_seq1(form)
-            if matcher.real_quick_ratio() >= MIN_SIMILARITY:
-                similarity = max(similarity, matcher.ratio())
-        if similarity >= max(MIN_SIMILARITY, best.get(path, 0.0)):
+        # The folder alone makes no name similar, so only what stands after it is compared.
+        matcher.set_seq1(name.rpartition("/")[2])
+        if matcher.real_quick_ratio() >= least_similar:
+            similarity = matcher.ratio()
+        if similarity >= max(least_similar, best.get(path, 0.0)):
             best[path] = similarity
     ordered = sorted(best, key=lambda path: (-best[path], len(path), path))
     return tuple(VaultPath(path) for path in ordered[:CLOSEST])

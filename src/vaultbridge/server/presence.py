@@ -53,7 +53,8 @@ LOOPBACK_FOR_WILDCARD: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 class Presence:
     """The port, token and lock files of one bridge. `certificate` is the fingerprint of the server's
-    certificate, `name` the server's name for people, `temporary` whether it ends when nobody uses it."""
+    certificate, `name` the server's name for people, `temporary` whether it ends when nobody uses it, and
+    `announced` whether Claude Code is to find it."""
 
     def __init__(
         self,
@@ -67,6 +68,7 @@ class Presence:
         certificate: str = "",
         name: str = "",
         temporary: bool = False,
+        announced: bool = True,
     ) -> None:
         self.socket = listening
         self.token = token
@@ -77,6 +79,7 @@ class Presence:
         self._certificate = certificate
         self._name = name
         self._temporary = temporary
+        self._announced = announced
         self._guests: list[Path] = []
 
     @property
@@ -115,6 +118,7 @@ class Presence:
         certificate: str = "",
         name: str = "",
         temporary: bool = False,
+        announced: bool = True,
     ) -> Presence:
         """Open the port and save it. `cache` is the vault's cache folder, `others` are the processes of other
         bridges that serve the vault and have answered. A requested `port` is taken or the call fails (0: any
@@ -139,6 +143,7 @@ class Presence:
             certificate=certificate,
             name=name,
             temporary=temporary,
+            announced=announced,
         )
         # If another bridge of this vault is running, it keeps the file, because its clients reconnect there.
         # Ours is then named in the second file, which counts once that bridge has ended. That a process has
@@ -185,4 +190,5 @@ class Presence:
             name=self._name,
             locks=str(next(iter(self._find_lock_folders()), "")) if self.fits_claude_code else "",
             temporary=self._temporary,
+            announced=self._announced,
         )

@@ -66,6 +66,7 @@ from vaultbridge.web.api.graph import add_graph_routes
 from vaultbridge.web.api.routes import PageApi
 from vaultbridge.web.api.trace import add_trace_routes
 from vaultbridge.web.api.vault import add_vault_routes
+from vaultbridge.web.browsers import SignedInBrowsers, add_browser_routes
 from vaultbridge.web.media import MediaLinks
 from vaultbridge.web.page import LinkCodes, add_page_routes, make_code_link, make_page_link
 
@@ -190,6 +191,7 @@ async def run_server(
         await live.start()
         renew = shlex.join([*find_own_command(), "page", str(vaults[0].folder)])
         codes = LinkCodes(presence.token, renew=renew)
+        browsers = SignedInBrowsers(engines[0].cache, presence.token)
         assistants = AssistantsView(
             activity,
             pauses,
@@ -216,7 +218,9 @@ async def run_server(
             has_companion=ide.has_companion,
             environ=environ,
         )
-        app, end_exchanges = _make_app(config, guard, servers, access, ide, codes, assistants, facts)
+        app, end_exchanges = _make_app(
+            config, guard, servers, access, ide, codes, browsers, assistants, facts
+        )
         if options.last_use is not None:
             app.middlewares.append(options.last_use.count)
             options.last_use.watch(activity)
@@ -279,6 +283,7 @@ def _claim_presence(
         certificate=tls.fingerprint if tls is not None else "",
         name=next(iter(config.server.hosts), "") if tls is not None else "",
         temporary=options.last_use is not None,
+        announced=config.ide.enabled,
     )
 
 
@@ -396,6 +401,7 @@ def _make_app(
     access: Access,
     ide: IdeService,
     codes: LinkCodes,
+    browsers: SignedInBrowsers,
     assistants: AssistantsView,
     facts: ServedFacts,
 ) -> tuple[web.Application, EndExchanges]:
@@ -421,6 +427,8 @@ def _make_app(
     add_vault_routes(api, media, codes)
     media.add_routes(app, guard=guard)
     codes.add_routes(app, guard=guard)
+    browsers.add_routes(app, guard=guard)
+    add_browser_routes(api, browsers, command=codes.renew)
     add_assistant_routes(api, assistants)
     add_activity_routes(api, assistants)
     add_trace_routes(api, assistants)

@@ -26,11 +26,12 @@ from vaultbridge.vault.folders import ABOUT_FILE, find_bases
 from vaultbridge.vault.obsidian import find_vault
 
 
-class VaultSessions(Struct, frozen=True):
-    """A vault, its cache folder and the process ids of the sessions that use it."""
+class KnownVault(Struct, frozen=True):
+    """A vault that was used on this machine, its state folder and the process ids of the sessions that use it
+    now."""
 
     folder: Path
-    cache: Path
+    state: Path
     pids: tuple[int, ...]
 
 
@@ -40,18 +41,32 @@ def list_used_vaults(environ: Mapping[str, str]) -> list[Path]:
     folders: dict[str, Path] = {}
     for folder in (*_list_configured(environ), *_list_connected(environ)):
         folders.setdefault(os.path.realpath(folder), folder)
-    for sessions in list_vault_sessions(environ):
-        folders.setdefault(os.path.realpath(sessions.folder), sessions.folder)
+    for known in list_known_vaults(environ):
+        if known.pids:
+            folders.setdefault(os.path.realpath(known.folder), known.folder)
     return [Path(real) for real, folder in folders.items() if folder.is_dir()]
 
 
-def list_vault_sessions(environ: Mapping[str, str]) -> list[VaultSessions]:
-    """The vaults that sessions use now."""
-    found = []
-    for folder, cache in _list_caches(environ):
-        if pids := list_sessions(cache):
-            found.append(VaultSessions(folder, cache, tuple(pids)))
-    return found
+def list_known_vaults(environ: Mapping[str, str]) -> list[KnownVault]:
+    """The vaults that have a cache folder."""
+    states = find_bases(environ).state
+    return [
+        # Its state folder has the name of its cache folder. It may not be there: nothing is made here.
+        KnownVault(folder, states / cache.name, tuple(list_sessions(cache)))
+        for folder, cache in _list_caches(environ)
+    ]
+
+
+def count_waiting(state: Path) -> int:
+    """How many changes wait for a person in the vault with this state folder, whether or not a bridge is
+    running."""
+    from vaultbridge.review.store import store_of
+
+    try:
+        store = store_of(state)
+        return len(store.waiting()) if store.exists else 0
+    except VaultbridgeError:
+        return 0  # `doctor` says what is wrong with the state folder
 
 
 def _list_configured(environ: Mapping[str, str]) -> Iterator[Path]:

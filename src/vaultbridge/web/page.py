@@ -8,7 +8,7 @@ Host and Origin checks. The page itself fetches what it shows over `/editor` and
 token. The token is in the fragment of the page's link, which browsers do not send, so this module never sees
 it.
 
-    codes = LinkCodes(token, renew="vaultbridge page VAULT")
+    codes = LinkCodes(token, renew="vaultbridge page ~/Notes")
     codes.add_routes(app, guard=guard)              # POST /page/code
     link = make_code_link(url, codes.make())
 
@@ -46,6 +46,8 @@ MEDIA_TYPES: Final = {
     ".js": "text/javascript",
     ".svg": "image/svg+xml",
     ".txt": "text/plain",
+    ".png": "image/png",
+    ".webmanifest": "application/manifest+json",
 }
 
 HASHED: Final = re.compile(r"-[0-9A-Z]{8}\.js")
@@ -70,6 +72,8 @@ CONTENT_SECURITY_POLICY: Final = "; ".join(
         # PDF files of the vault, which are served with a separate policy.
         "frame-src 'self'",
         "connect-src 'self'",
+        # So that a browser can install the page as an app.
+        "manifest-src 'self'",
         "base-uri 'none'",
         "form-action 'none'",
         "frame-ancestors 'none'",
@@ -145,7 +149,8 @@ def add_page_routes(app: web.Application, *, guard: HostGuard) -> HttpHandler:
             if "gzip" in request.headers.get("Accept-Encoding", ""):
                 body = compress(body)
                 headers["Content-Encoding"] = "gzip"
-            response = web.Response(body=body, content_type=file.media_type, charset="utf-8", headers=headers)
+            charset = None if file.media_type == "image/png" else "utf-8"
+            response = web.Response(body=body, content_type=file.media_type, charset=charset, headers=headers)
         response.etag = ETag(file.etag, is_weak=True)
         return response
 
@@ -177,12 +182,11 @@ BODY_BYTES: Final = 1024
 BODY_SECONDS: Final = 5.0
 """A code is short and is sent by a page on this machine."""
 
-ANY_VAULT: Final = "vaultbridge page VAULT"
+ANY_VAULT: Final = "vaultbridge page"
 """The command that prints a link, for whoever may not learn where the vault is."""
 
 
-def explain_spent(command: str) -> str:
-    return f"This link was already used, or has expired. For a new one, run this in a terminal: {command}"
+SPENT: Final = "This link was already used, or has expired."
 
 
 def make_code_link(url: str, code: str) -> str:
@@ -202,7 +206,7 @@ class LinkCodes:
         self, token: str, *, renew: str = ANY_VAULT, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._token = token
-        self._renew = renew
+        self.renew = renew
         self._clock = clock
         self._made: OrderedDict[str, float] = OrderedDict()
         self._spent: OrderedDict[str, None] = OrderedDict()
@@ -224,9 +228,9 @@ class LinkCodes:
             self._spent.popitem(last=False)
         return self._token if self._clock() <= ends else None
 
-    def explain_refusal(self, code: str) -> str:
-        """Why a code was refused, and how to get a new link."""
-        return explain_spent(self._renew if code in self._spent else ANY_VAULT)
+    def find_command(self, code: str) -> str:
+        """The command that prints a new link, for whoever has this code, which was refused."""
+        return self.renew if code in self._spent else ANY_VAULT
 
     def add_routes(self, app: web.Application, *, guard: HostGuard) -> None:
         async def exchange(request: web.Request) -> web.StreamResponse:
@@ -248,10 +252,12 @@ class LinkCodes:
             return _refuse(400, "INVALID_PARAMS", 'The body is {"code": "…"}.')
         token = self.redeem(body.code)
         if token is None:
-            return _refuse(403, "SPENT", self.explain_refusal(body.code))
+            command = self.find_command(body.code)
+            message = f"{SPENT} For a new one, run this in a terminal: {command}"
+            return _refuse(403, "SPENT", message, command=command)
         return web.json_response({"token": token}, headers={**HEADERS, "Cache-Control": "no-store"})
 
 
-def _refuse(status: int, code: str, message: str) -> web.Response:
-    body = {"error": {"code": code, "message": message, "hint": ""}}
+def _refuse(status: int, code: str, message: str, **more: str) -> web.Response:
+    body = {"error": {**more, "code": code, "message": message, "hint": ""}}
     return web.json_response(body, status=status, headers={**HEADERS, "Cache-Control": "no-store"})

@@ -37,6 +37,15 @@ export function formatBytes(count: number): string {
   return `${value.toLocaleString(undefined, { maximumFractionDigits: value < 10 ? 1 : 0 })} ${units[unit]}`;
 }
 
+/** What a person calls the browser that sends this User-Agent, such as "Firefox on Linux". */
+export function formatBrowserName(userAgent: string): string {
+  const find = (names: [RegExp, string][]): string => names.find(([pattern]) => pattern.test(userAgent))?.[1] ?? '';
+  // In this order, because each of these also names those that follow.
+  const browser = find([[/Edg/, 'Edge'], [/OPR/, 'Opera'], [/Firefox|FxiOS/, 'Firefox'], [/Chrom|CriOS/, 'Chrome'], [/Safari/, 'Safari']]) || 'A browser';
+  const system = find([[/Android/, 'Android'], [/iPhone|iPad/, 'iOS'], [/Windows/, 'Windows'], [/Mac OS/, 'macOS'], [/Linux/, 'Linux']]);
+  return system ? `${browser} on ${system}` : browser;
+}
+
 /** A count with its noun: "1 note", "2 notes". `isMore` marks a count that is known to be too low: "100+ notes". */
 export const pluralize = (count: number, singular: string, plural = `${singular}s`, isMore = false): string =>
   `${count.toLocaleString()}${isMore ? '+' : ''} ${count === 1 ? singular : plural}`;

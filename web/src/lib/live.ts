@@ -14,7 +14,7 @@ export type LiveState =
   /** With an access token, the page can send requests but receives no events. */
   | { status: 'limited' }
   | { status: 'lost'; seconds: number }
-  | { status: 'refused'; reason: string };
+  | { status: 'refused'; reason: string; command?: string };
 
 export interface Hello {
   vault: string;

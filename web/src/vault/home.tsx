@@ -7,7 +7,8 @@ import { api, getVaultName } from '../lib/api';
 import { formatAgo, formatFileCounts, pluralize } from '../lib/format';
 import { useLoad, useTitle } from '../lib/hooks';
 import { Icon, type IconName } from '../lib/icons';
-import { notifyError } from '../lib/notices';
+import { notify, notifyError } from '../lib/notices';
+import { declineSignIn, getBrowserId, hasDeclined, signedInBrowsers, staySignedIn } from '../lib/sign-in';
 import { folderOf, kindOf, titleOf } from '../lib/paths';
 import { href, navigate } from '../lib/router';
 import { EmptyState, Failure, Loading } from '../lib/states';
@@ -39,6 +40,7 @@ export function Home(): JSX.Element {
         <TodayButton today={value.today} readOnly={value.readOnly} />
       </header>
       {value.owner && <WaitingProposals />}
+      {value.owner && <SignInOffer />}
       {value.owner && isUnused && <ConnectCard />}
       {!counts.notes && value.index.complete ? (
         <EmptyState icon="note" title="This vault has no notes yet"><p>{value.readOnly ? 'The vault is read-only, so nothing can be written here.' : 'Create one with the + next to the search field, or let an assistant write the first.'}</p></EmptyState>
@@ -82,6 +84,22 @@ function WaitingProposals(): JSX.Element | null {
       <Icon name="review" />
       <span><strong>{pluralize(proposals.length, 'change waits', 'changes wait')} for you</strong>, proposed by {names.slice(0, 3).join(', ')}{names.length > 3 ? ' and others' : ''}.</span>
       <a class="button accept" href={href('review')}>Review</a>
+    </p>
+  );
+}
+
+/** Offered until the person has decided: without it, a bookmark of the page opens nothing once its last tab is closed. */
+function SignInOffer(): JSX.Element | null {
+  const browsers = useStore(signedInBrowsers);
+  const declined = useStore(hasDeclined);
+  if (!browsers || declined || browsers.some(({ id }) => id === getBrowserId())) return null;
+  const accept = (): void => void staySignedIn().then(() => notify('This browser stays signed in. You can bookmark this page, or install it as an app.'), notifyError);
+  return (
+    <p class="banner sign-in">
+      <Icon name="link" />
+      <span>Once its last tab is closed, this page needs a new link.</span>
+      <button type="button" onClick={accept}>Keep me signed in on this browser</button>
+      <button type="button" class="link" onClick={declineSignIn}>Not here</button>
     </p>
   );
 }

@@ -17,6 +17,7 @@ import { getTheme, setTheme, THEMES } from '../lib/theme';
 import { reviewState, setReviewPolicy } from '../review/proposals';
 import { POLICIES } from '../review/wording';
 import type { Check, Companion, Connection, Settings as SettingsData, VaultInfo } from '../settings/model';
+import { SignedInBrowsers } from '../settings/browsers';
 import { Tokens } from '../settings/tokens';
 
 const SECTIONS: [string, string][] = [
@@ -24,6 +25,7 @@ const SECTIONS: [string, string][] = [
   ['review', 'Review'],
   ['assistants', 'Assistants'],
   ['tokens', 'Access tokens'],
+  ['browsers', 'Signed-in browsers'],
   ['privacy', 'Privacy and appearance'],
   ['doctor', 'Health'],
   ['server', 'Server'],
@@ -59,6 +61,7 @@ function OwnerSettings({ route, isOffline }: { route: Route; isOffline: boolean 
         <Section name="review" title="Review"><ReviewPolicy disabled={isOffline} /></Section>
         <Section name="assistants" title="Assistants"><Connections /></Section>
         <Section name="tokens" title="Access tokens"><Tokens vaults={settings.vaults.map(({ name }) => name)} disabled={isOffline} /></Section>
+        <Section name="browsers" title="Signed-in browsers"><SignedInBrowsers disabled={isOffline} /></Section>
         <Section name="privacy" title="Privacy and appearance"><Privacy settings={settings} disabled={isOffline} /></Section>
         <Section name="doctor" title="Health"><Doctor /></Section>
         <Section name="server" title="Server"><Server settings={settings} /></Section>

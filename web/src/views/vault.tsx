@@ -9,6 +9,7 @@ import { folderOf } from '../lib/paths';
 import { href, isHistoryStep, navigate, type Route, route } from '../lib/router';
 import { restoreScroll } from '../lib/scroll';
 import { useStore } from '../lib/store';
+import { Capture } from '../vault/capture';
 import { files, loadFiles } from '../vault/files';
 import { FolderView } from '../vault/folder';
 import { Home } from '../vault/home';
@@ -33,7 +34,7 @@ export default function Vault({ route: current }: { route: Route }): JSX.Element
         <nav class="side-tree" id="files-tree" aria-label="Files of the vault"><Tree current={current.view === 'note' ? current.path : ''} /></nav>
       </div>
       <div class="vault-content" ref={content}>
-        {current.view === 'note' ? <NoteView route={current} /> : current.view === 'folder' ? <FolderView path={current.path} /> : current.view === 'search' ? <Search route={current} /> : <Home />}
+        {current.view === 'note' ? <NoteView route={current} /> : current.view === 'folder' ? <FolderView path={current.path} /> : current.view === 'search' ? <Search route={current} /> : current.view === 'capture' ? <Capture /> : <Home />}
       </div>
     </div>
   );

@@ -39,9 +39,14 @@ def main_links(argv: list[str]) -> int:
 
 def _list_links(args: argparse.Namespace) -> int:
     whole_vault = args.unresolved or args.orphans or args.dead_ends
-    if bool(args.note) == bool(whole_vault):
+    if not args.note and not whole_vault:
         raise InvalidArgument(
-            "Name a note, or ask for one of --unresolved, --orphans and --dead-ends, not both.",
+            "Name a note, or ask about the whole vault with --unresolved, --orphans or --dead-ends.",
+            argument="usage",
+        )
+    if args.note and whole_vault:
+        raise InvalidArgument(
+            "--unresolved, --orphans and --dead-ends are about the whole vault: leave out the note.",
             argument="usage",
         )
     with open_vault(args.vault) as engine:

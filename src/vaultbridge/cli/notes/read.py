@@ -15,6 +15,7 @@ from vaultbridge.cli.common import OK, emit, open_vault, refresh, run, say
 from vaultbridge.cli.parser import Parser, parse_integer
 from vaultbridge.cli.places import FORMS, find_place
 from vaultbridge.cli.terminal import render_table
+from vaultbridge.errors import EditRefused
 
 if TYPE_CHECKING:
     from vaultbridge.bases.values import Value
@@ -38,12 +39,15 @@ def main_read(argv: list[str]) -> int:
 
 def _read(args: argparse.Namespace) -> int:
     from vaultbridge.engine.reading import LARGEST_EXCERPT_CHARS, Part, excerpt, parse_lines
-    from vaultbridge.markdown.text import replace_surrogates
+    from vaultbridge.markdown.text import has_surrogates, replace_surrogates
+    from vaultbridge.vault.paths import TEXT_SUFFIXES
 
     lines = parse_lines(args.lines, "usage") if args.lines else None
     with open_vault(args.vault) as engine:
         place = find_place(engine, args.place)
         view = engine.view(place.note)
+    if not view.path.lower().endswith(TEXT_SUFFIXES) and ("\0" in view.text or has_surrogates(view.text)):
+        raise EditRefused(f"{view.path} is not a text file.", hint="`vaultbridge open` opens it in Obsidian.")
     part = Part(
         heading=place.heading,
         block=place.block,

@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import msgspec
@@ -107,8 +109,20 @@ def _append(args: argparse.Namespace) -> int:
         operation = kind(
             note=place.note, content=text, heading=place.heading, block=place.block, create=args.create
         )
-        show_outcome(engine.apply([operation], dry_run=args.dry_run), args)
+        with offering_to_create(args):
+            show_outcome(engine.apply([operation], dry_run=args.dry_run), args)
     return OK
+
+
+@contextmanager
+def offering_to_create(args: argparse.Namespace) -> Iterator[None]:
+    """Mention --create when the note does not have the heading."""
+    try:
+        yield
+    except EditRefused as error:
+        if "No heading" in error.message and not args.create:
+            error.hint += " To create it, add --create."
+        raise
 
 
 DAILY_EXAMPLES = """\
@@ -174,7 +188,8 @@ def _write_daily_note(args: argparse.Namespace) -> int:
         )
         for notice in notices:
             sys.stderr.write(f"note: {notice}\n")
-        outcome = engine.apply(operations, dry_run=args.dry_run, label=f"{note.period} note")
+        with offering_to_create(args):
+            outcome = engine.apply(operations, dry_run=args.dry_run, label=f"{note.period} note")
         show_outcome(outcome, args)
     return OK
 

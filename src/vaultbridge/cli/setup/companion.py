@@ -144,6 +144,8 @@ def _remove(args: argparse.Namespace, config: Path) -> int:
     kept = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
     if folder.is_dir() and not kept:
         folder.rmdir()
+        with contextlib.suppress(OSError):  # other plugins are in it
+            folder.parent.rmdir()
     if args.json:
         emit({"removed": was is not None, "was": was, "kept": kept})
         return OK
@@ -245,6 +247,10 @@ def _try_read_enabled(config: Path) -> list[str] | None:
 def _write_enabled(config: Path, names: list[str]) -> None:
     """Write the list as the app does; if the file is a link, write to its target."""
     place = Path(os.path.realpath(config / "community-plugins.json"))
+    if not names:
+        # As in a vault that never had a plugin.
+        place.unlink(missing_ok=True)
+        return
     _write_file(place, json.dumps(names, indent=2, ensure_ascii=False).encode())
 
 

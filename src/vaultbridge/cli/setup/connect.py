@@ -159,7 +159,7 @@ def _connect_all(args: argparse.Namespace, chosen: list[Assistant]) -> int:
         raise InvalidArgument("--file works for one assistant only.", argument="usage")
     if not chosen:
         raise EditRefused("No assistant was found on this machine.", hint="`vaultbridge connect` lists them.")
-    code = OK
+    failures: dict[str, tuple[VaultbridgeError, list[str]]] = {}
     for assistant in chosen:
         file = find_config_file(assistant, os.environ, here=Path.cwd())
         try:
@@ -167,10 +167,12 @@ def _connect_all(args: argparse.Namespace, chosen: list[Assistant]) -> int:
         except VaultbridgeError as error:
             if isinstance(error, InvalidArgument):
                 raise
-            error.message = f"{assistant.title}: {error.message}"
-            report(error, as_json=args.json)
-            code = FAILED
-    return code
+            # What is wrong with all of them is said once.
+            failures.setdefault(str(error), (error, []))[1].append(assistant.title)
+    for failure, titles in failures.values():
+        failure.message = f"{', '.join(titles)}: {failure.message}"
+        report(failure, as_json=args.json)
+    return FAILED if failures else OK
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -387,8 +389,8 @@ def _remove(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
         revoke_entry(entry)
     elif not args.json:
         say(args.terminal.color_diff(render_diff(removal.before, removal.after or "", file)))
-    verb = "would forget" if args.dry_run else "has forgotten"
-    return _report(args, assistant, file, f"{assistant.title} {verb} {name}.", changed=True)
+    verb = "Would remove" if args.dry_run else "Removed"
+    return _report(args, assistant, file, f'{verb} "{name}" from {assistant.title}.', changed=True)
 
 
 def _write(

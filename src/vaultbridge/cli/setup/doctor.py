@@ -18,7 +18,12 @@ from vaultbridge.cli.common import FAILED, OK, emit, run, say
 from vaultbridge.cli.parser import Parser, parse_port
 from vaultbridge.cli.setup.access_checks import Finding, check_code, check_patterns, list_some
 from vaultbridge.cli.setup.connect import advise_on_path
-from vaultbridge.cli.setup.sharing_checks import check_service, check_sessions, check_shared_entry
+from vaultbridge.cli.setup.sharing_checks import (
+    check_service,
+    check_sessions,
+    check_shared_entry,
+    check_waiting,
+)
 from vaultbridge.errors import PermissionDenied, VaultbridgeError, VaultNotFound
 
 if TYPE_CHECKING:
@@ -345,6 +350,12 @@ def _check_bridge(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
         yield from _check_port()
         yield from _check_dead_locks(args)
         return
+    if known is not None and running and not known.announced:
+        # Its owner chose this, or `vaultbridge page` started it: a missing lock file is no fault.
+        found = f"running at {known.link}, for the page and programs, not for Claude Code's /ide"
+        yield Finding("Bridge", "bridge", "good", found, "For /ide: vaultbridge serve.")
+        yield from _check_dead_locks(args)
+        return
     if known is not None and running and (known.host != "127.0.0.1" or known.certificate):
         # Its owner chose this, and it has no lock file: the checks below would only report that as a fault.
         yield Finding(
@@ -440,6 +451,7 @@ def _check_assistants(args: argparse.Namespace) -> Iterator[Finding]:
             advice = f"vaultbridge connect {assistant.name}"
             yield Finding("Assistants", assistant.name, "unknown", "has no vault", advice)
     yield from check_sessions()
+    yield from check_waiting()
     if nothing:
         yield Finding("Assistants", "assistants", "unknown", "none was found on this machine")
 

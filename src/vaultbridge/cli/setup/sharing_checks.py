@@ -64,12 +64,30 @@ def check_shared_entry(assistant: Assistant, name: str, shared: SharedEntry, *, 
     return Finding("Assistants", title, "good", f"{found} in {answer.seconds:.1f} s")
 
 
+def check_waiting() -> Iterator[Finding]:
+    """What holds assistants up until a person acts: pauses, and changes that nobody has reviewed."""
+    from vaultbridge.activity.pauses import Pauses
+    from vaultbridge.cli.common import describe_waiting
+    from vaultbridge.server.used_vaults import count_waiting, list_known_vaults
+
+    for known in list_known_vaults(os.environ):
+        vault = known.folder.name
+        pauses = Pauses([known.state])
+        paused = "all assistants are" if pauses.everyone else ", ".join(sorted(pauses.identities.values()))
+        if paused:
+            advice = "To let them go on: vaultbridge resume"
+            yield Finding("Assistants", f"paused in {vault}", "warning", paused, advice)
+        if waiting := count_waiting(known.state):
+            advice = f"To review them: vaultbridge page {shlex.quote(str(known.folder))}"
+            yield Finding("Assistants", f"review of {vault}", "unknown", describe_waiting(waiting), advice)
+
+
 def check_sessions() -> Iterator[Finding]:
     """Propose sharing to a person who has many processes for one vault."""
-    from vaultbridge.server.used_vaults import list_vault_sessions
+    from vaultbridge.server.used_vaults import list_known_vaults
     from vaultbridge.system import measure_memory
 
-    for used in list_vault_sessions(os.environ):
+    for used in list_known_vaults(os.environ):
         if len(used.pids) < MANY_SESSIONS:
             continue
         measured = [memory for pid in used.pids if (memory := measure_memory(pid)) is not None]

@@ -282,6 +282,7 @@ class _QueryParser:
     def regex(self) -> Query | None:
         """Parses a pattern; None when no slash closes it, because then it is a word such as `/path`."""
         inside_class = False
+        closes_in_class = False
         at = self.at + 1
         while at < len(self.text):
             char = self.text[at]
@@ -297,7 +298,16 @@ class _QueryParser:
                     return None
                 self.at = at + 1
                 return RegexTerm(pattern)
+            elif char == "/":
+                following = self.text[at + 1 : at + 2]
+                closes_in_class = closes_in_class or not following or following.isspace()
             at += 1
+        if closes_in_class:
+            raise self.make_error(
+                "'[' in the pattern is never closed, so no / ends it.",
+                at=self.at,
+                hint="Close it with ], write \\[ for a bracket, or quote the text.",
+            )
         return None
 
     def word(self) -> Query | None:

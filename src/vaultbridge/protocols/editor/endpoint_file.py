@@ -32,7 +32,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     `certificate` is the SHA-256 of the server's certificate in hexadecimal, empty without TLS. `name` is the
     server's name for people, if it is not the address. `locks` is the first folder to which it writes its
     lock file, empty if it is not known. `temporary`: the bridge ends when nobody uses it, and gives way to
-    one that somebody starts to stay."""
+    one that somebody starts to stay. `announced`: Claude Code finds it by a lock file."""
 
     port: int
     token: str
@@ -43,6 +43,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     locks: str = ""
     temporary: bool = False
+    announced: bool = True
 
     def __post_init__(self) -> None:
         if not 0 < self.port < 65536:

@@ -80,6 +80,12 @@ class DeleteRequest(Struct, frozen=True, forbid_unknown_fields=True):
     expected: str = ""
 
 
+class TodayRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """`text` is added to the note; with "" it is only created."""
+
+    text: str = ""
+
+
 class TickRequest(Struct, frozen=True, forbid_unknown_fields=True):
     path: str
     line: int
@@ -392,12 +398,15 @@ def find_today(engine: Engine) -> dict[str, Any] | None:
 
 
 async def begin_today(call: PageCall) -> Any:
-    """Create the daily note of today from its template, as the app does; an existing one stays as it is."""
+    """Create the daily note of today from its template, as the app does, or add to it what a person notes
+    down."""
     from vaultbridge.engine.drafting.templates import find_periodic_note, plan_note_addition
+
+    body = await call.body(TodayRequest)
 
     def work(engine: Engine) -> dict[str, Any]:
         note = find_periodic_note(engine, "daily")
-        operations, notices = plan_note_addition(engine, note, "")
+        operations, notices = plan_note_addition(engine, note, body.text)
         if not operations:
             return {"path": replace_surrogates(note.path), "hash": "", "change": None, "notices": []}
         done = _render_outcome(engine.apply(operations, label="daily note", actor=ACTOR), note.path, "")

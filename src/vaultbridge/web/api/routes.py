@@ -297,7 +297,7 @@ class PageApi:
                     403,
                     "OWNER_ONLY",
                     "Only the bridge's own token may do this.",
-                    hint="`vaultbridge page VAULT` prints the link that has it.",
+                    hint="`vaultbridge page` prints the link that has it.",
                 )
             # Before an engine is opened: the provider leads the indexes of the engines that open after it.
             await grant.server.provider()
