@@ -289,7 +289,9 @@ def _find_entry(text: str, properties: Properties, key: str) -> PropertyEntry:
 
 def _check_name(name: str) -> None:
     if not name.strip() or any(c in name for c in "\r\n\0"):
-        raise InvalidArgument("A property's name is one line of text.", argument="name")
+        raise InvalidArgument(
+            f"The name of a property is {name!r}.", argument="name", hint="It should be one line of text."
+        )
 
 
 def _make_block(text: str, name: str, value: Any) -> tuple[Change, ...]:
