@@ -234,8 +234,8 @@ _ESCAPED: Final = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def check_value(value: Any, *, depth: int = 0) -> Any:
-    """Return the value as it will be read again: tuples become lists, integers of more than 64 bits floats. Raises
-    InvalidArgument if a property cannot have this value."""
+    """Return the value as it will be read again: tuples become lists, integers of more than 64 bits floats.
+    Raises InvalidArgument if no property can have it."""
     if depth > VALUE_DEPTH:
         raise InvalidArgument(f"The value is nested deeper than {VALUE_DEPTH} levels.", argument="value")
     if value is None or isinstance(value, str | bool | float):
