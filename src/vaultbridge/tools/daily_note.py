@@ -119,7 +119,7 @@ def run_write(context: VaultContext, arguments: WriteDailyNoteArguments) -> Answ
 
 DAILY_NOTE = Tool(
     name="daily_note",
-    description="Read or locate the daily (weekly, …) note, or all of a range of days",
+    description="Read or locate the daily (weekly, …) note or journal, or all of a range of days",
     arguments=DailyNoteArguments,
     run=run,
     group="notes",
