@@ -255,6 +255,28 @@ def test_a_view_stops_at_what_cannot_be_evaluated(text: str, message: str) -> No
         run(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("formulas:\n  a: 1\n  b: if(\nviews: [{order: [formula.b]}]", "Line 3, if(: Unexpected end"),
+        (
+            "formulas:\n  a: 1\n  b: x.nope()\nviews: [{order: [formula.b]}]",
+            "Line 3, x.nope(): Unknown function",
+        ),
+        (
+            "views:\n  - filters:\n      and:\n        - a\n        - b.nope()",
+            "Line 5, b.nope(): Unknown function",
+        ),
+        ("filters: '" + "a + " * 40 + "'", "Line 1, " + "a + " * 20 + "…: Unexpected end"),
+        ("filters: {xor: [a]}", "Line 1: A filter group is"),
+    ],
+)
+def test_an_error_says_which_expression_is_wrong(text: str, message: str) -> None:
+    with pytest.raises(InvalidQuery) as refused:
+        run(text)
+    assert str(refused.value).startswith(message)
+
+
 def test_faults_that_a_view_does_not_use_do_not_stop_it() -> None:
     text = "formulas: {bad: 1 +, loop: formula.loop}\nviews: [{name: A}, {name: B, filters: '1 +'}]"
     assert len(run(text).rows) == 5

@@ -28,6 +28,10 @@ BREAKING: Final[list[Operation]] = [
     Insert(note="Dune", line=3, content="Read this first."),
     Insert(note="Dune", line=3, content="kind: film"),
     Insert(note="Dune", line=4, content="- one\n\tkey: [two"),
+    Insert(note="Dune", line=2, content="---"),
+    Insert(note="Dune", line=3, content="---\n"),
+    Insert(note="Dune", line=3, content="---\nRead this first."),
+    ReplaceText(note="Dune", old="kind: book", new="kind: book\n---"),
     ReplaceText(note="Dune", old="rated: 5", new="rated: [5"),
     ReplaceText(note="Dune", old="5\n---\n", new="5\n"),
     ReplaceText(note="Dune", old="---\nkind", new="kind"),
@@ -55,6 +59,15 @@ def test_a_change_that_makes_properties_unreadable_is_refused(
     assert "Dune.md" in message or "New.md" in message
     assert hint
     assert read_contents(engine) == before
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_a_line_that_ends_the_properties_early_is_refused(line_end: str, make_vault: MakeVault) -> None:
+    engine = make_vault({"Dune.md": NOTE.replace("\n", line_end)})
+    with pytest.raises(EditRefused) as refused:
+        engine.apply([Insert(note="Dune", line=3, content="---")])
+    assert refused.value.message.endswith("A line of '---' ends them, and 'rated: 5' would become text.")
+    assert engine.apply([Insert(note="Dune", line=4, content="---")]).change_id
 
 
 def test_the_refusal_says_what_is_wrong_and_where(make_vault: MakeVault) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.markdown.edits.yaml import check_value, write_block, write_flow, write_key, write_string
-from vaultbridge.markdown.yaml import parse_yaml
+from vaultbridge.markdown.yaml import parse_yaml, resolve_plain
 
 STRINGS = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=12),
@@ -96,6 +96,12 @@ def test_special_numbers_have_their_yaml_names() -> None:
 def test_what_a_property_cannot_hold_is_refused(value: Any) -> None:
     with pytest.raises(InvalidArgument, match="cannot hold"):
         check_value(value)
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63), 10**30, 10**400, 2**63 - 1])
+def test_an_integer_of_any_size_is_read_as_it_was_set(number: int) -> None:
+    checked = check_value({"n": [number]})["n"][0]
+    assert repr(resolve_plain(str(number))) == repr(resolve_plain(write_flow(checked))) == repr(checked)
 
 
 def test_a_value_nested_without_end_is_refused() -> None:

@@ -30,6 +30,13 @@ ASKED = {
     "orphan notes": "links",
     "frontmatter": "properties",
     "undo": "undo",
+    "todo": "tasks",
+    "journal": "daily_note",
+    "similar": "related",
+    "current": "active",
+    "selected text": "active",
+    "insert image": "add_attachment",
+    "move notes by tag": "move_note",
 }
 """What users call something, and the tool that does it."""
 

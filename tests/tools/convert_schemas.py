@@ -67,7 +67,7 @@ def load_converters() -> Iterator[tuple[str, Convert]]:
         name = load.__name__.removeprefix("_load_")
         try:
             yield from load()
-        except ImportError as error:
+        except (AttributeError, ImportError) as error:  # Releases that do not fit together.
             if os.environ.get("CONVERT_VERBOSE"):
                 print(f"{name}: {error}")
 

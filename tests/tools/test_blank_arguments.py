@@ -212,3 +212,23 @@ async def test_blanks_are_treated_alike_over_mcp_and_bridge_v1(tmp_path: Any) ->
         body = msgspec.json.encode({"arguments": {**arguments, "content": "two"}})
         assert b'"success":true' in await BridgeV1(wire.server).call("edit_note", body)
     assert (vault / "A.md").read_text() == "# H\na\none\ntwo\n"
+
+
+@pytest.mark.parametrize("value", [[""], {"name": ""}, {"name": None}, {}, [], "", 0, False, None])
+def test_a_value_that_only_fills_the_schema_is_left_out(small: Small, value: Any) -> None:
+    harness = small({"A.md": "a\n"})
+    filled = {"op": "append", "name": "A", "content": "b", "value": value}
+    harness.call("edit_note", **filled)
+    harness.call("batch", operations=[filled])
+    assert harness.read("A.md") == "a\nb\nb\n"
+    harness.call("create_note", name="N", content="n", properties={"tags": value})
+    assert harness.read("N.md") == "n"
+
+
+@pytest.mark.parametrize(
+    ("value", "written"), [([""], '\n  - ""'), ({"name": ""}, '\n  name: ""'), ("", ' ""')]
+)
+def test_the_same_value_counts_where_it_is_what_is_set(small: Small, value: Any, written: str) -> None:
+    harness = small({"A.md": "a\n"})
+    harness.call("edit_note", op="set_property", name="A", property="p", value=value)
+    assert harness.read("A.md") == f"---\np:{written}\n---\na\n"

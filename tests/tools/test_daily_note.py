@@ -132,6 +132,11 @@ def test_a_range_of_days_is_one_answer(small: Small) -> None:
     )
 
 
+def test_a_long_range_counts_the_days_without_a_note(small: Small) -> None:
+    text = small(DAYS).text("daily_note", date="2026-03-01", until="2026-03-31")
+    assert text.endswith("\nday 15\n\n\n(26 of 31 do not exist)")
+
+
 def test_a_range_of_weeks_months_and_years_has_each_once(small: Small) -> None:
     periodic = '{"%s": {"format": "%s", "enabled": true}}'
     for period, format_, count in (

@@ -134,6 +134,9 @@ much of the stack as the deepest expression."""
 MAX_PROBLEMS: Final = 20
 """The most failing filter statements in a result; every row may fail in a different way."""
 
+SOURCE_CHARS: Final = 80
+"""How much of an expression an error shows: with its line, enough to find it."""
+
 _FileAndRow: TypeAlias = "tuple[_Row, ViewRow]"
 
 
@@ -278,8 +281,16 @@ class _ViewRun:
                 raise InvalidQuery(f"Unknown summary {name!r}.", hint=f"There are: {known}.")
 
     def _usable(self, expression: Expression) -> Node:
-        tree = expression.usable()
-        check_expression(tree, self._base.formulas)
+        """The tree, after a check; an error says which of the base's expressions is wrong."""
+        try:
+            tree = expression.usable()
+            check_expression(tree, self._base.formulas)
+        except InvalidQuery as error:
+            source = expression.source
+            shown = f", {source[:SOURCE_CHARS]}{'…' * (len(source) > SOURCE_CHARS)}" if source else ""
+            raise InvalidQuery(
+                f"Line {expression.line}{shown}: {error.message}", position=error.position, hint=error.hint
+            ) from None
         return tree
 
     def _check_property(self, wanted: PropertyId) -> None:
@@ -301,7 +312,7 @@ class _ViewRun:
                 known = ", ".join(self._base.formulas) or "none"
                 raise InvalidQuery(f"Unknown formula formula.{name}.", hint=f"Formulas: {known}.")
             if name not in self.formulas:
-                self._base.formulas[name].usable()
+                self._usable(self._base.formulas[name])
             order = self._orders[name] = formula_order(self.formulas, name)
             for need in order:
                 self._usable(self._base.formulas[need])

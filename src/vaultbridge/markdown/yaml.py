@@ -114,14 +114,16 @@ def resolve_plain(text: str) -> str | int | float | bool | None:
     if kind in ("int", "oct", "hex"):
         if len(text) > 400:
             return float("-inf") if text[0] == "-" else float("inf")
-        number = int(text) if kind == "int" else int(text, 0)
-        return number if number.bit_length() <= _INT_BITS else _as_float(number)
+        return fit_integer(int(text) if kind == "int" else int(text, 0))
     if kind == "nan":
         return float("nan")
     return float(text.replace(".", "", 1)) if kind == "inf" else float(text)
 
 
-def _as_float(number: int) -> float:
+def fit_integer(number: int) -> int | float:
+    """The number that an integer of any size is in a property."""
+    if number.bit_length() <= _INT_BITS:
+        return number
     try:
         return float(number)
     except OverflowError:

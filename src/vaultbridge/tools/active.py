@@ -142,7 +142,7 @@ class ObsidianApp:
 
 ACTIVE = Tool(
     name="active",
-    description="The active note, the selection and the other open files",
+    description="The active (current) note, the selected text and the other open files",
     arguments=ActiveArguments,
     run=run_active,
     group="app",

@@ -3,7 +3,7 @@ does."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from msgspec import Meta
 
@@ -15,6 +15,7 @@ from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
     from vaultbridge.engine.drafting.templates import PeriodicNote
+    from vaultbridge.vault.paths import VaultPath
 
 
 PeriodName = Annotated[
@@ -56,6 +57,15 @@ def run(context: VaultContext, arguments: DailyNoteArguments) -> Answer:
     return _read(context, note, arguments)
 
 
+MISSING_NAMED: Final = 7
+"""How many notes that do not exist a range names: those of a week. Of a longer time, a person who writes now
+and then has hardly any, and their number says as much."""
+
+
+def _name_missing(missing: list[VaultPath]) -> str:
+    return f"(do not exist: {', '.join(missing)})" if missing else ""
+
+
 def _answer_range(context: VaultContext, notes: list[PeriodicNote], arguments: DailyNoteArguments) -> Answer:
     """The notes of a range, one after the other, and at the end which there are not."""
     from vaultbridge.engine.reading import Part
@@ -69,9 +79,11 @@ def _answer_range(context: VaultContext, notes: list[PeriodicNote], arguments: D
         )
     there = [note.path for note in notes if note.exists]
     missing = [note.path for note in notes if not note.exists]
-    left = f"(do not exist: {', '.join(missing)})" if missing else ""
     if arguments.action == "path":
-        return answer_text(clip_text("\n".join([*there, *([left] if left else [])]), arguments.max_chars))
+        rows = [*there, *filter(None, [_name_missing(missing)])]
+        return answer_text(clip_text("\n".join(rows), arguments.max_chars))
+    many = len(missing) > MISSING_NAMED
+    left = f"({len(missing)} of {len(notes)} do not exist)" if many else _name_missing(missing)
     left = clip_text(left, arguments.max_chars // 4)
     part = Part(heading=arguments.heading, max_chars=max(1, arguments.max_chars - len(left)))
     read = read_several(context, there, part) if there else ""
@@ -119,7 +131,7 @@ def run_write(context: VaultContext, arguments: WriteDailyNoteArguments) -> Answ
 
 DAILY_NOTE = Tool(
     name="daily_note",
-    description="Read or locate the daily (weekly, …) note, or all of a range of days",
+    description="Read or locate the daily (weekly, …) note or journal, or all of a range of days",
     arguments=DailyNoteArguments,
     run=run,
     group="notes",

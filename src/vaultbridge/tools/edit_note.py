@@ -30,6 +30,7 @@ from vaultbridge.tools.base.arguments import (
     is_blank,
     is_given,
     is_link,
+    is_placeholder,
     merge_path_alias,
     parse_reference,
     quote_value,
@@ -159,7 +160,7 @@ def _own_fields(edit: Struct, kind: type[Operation], at: str, known: dict[str, A
         if word in _COMMON or not is_given(value):
             continue
         argument = taken.get(word)
-        if is_blank(value) and not (argument and argument.needed and argument.may_be_empty):
+        if is_placeholder(value) and not (argument and argument.needed and argument.may_be_empty):
             continue
         if argument is None:
             raise InvalidArgument(

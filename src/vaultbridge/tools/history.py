@@ -45,6 +45,8 @@ class HistoryArguments(Arguments, frozen=True, kw_only=True):
 
 
 class UndoArguments(Arguments, frozen=True, kw_only=True):
+    UNLISTED = frozenset({"force"})
+
     id: Annotated[int, Meta(ge=0, le=LARGEST_INTEGER, description="Default: your last")] = 0
     force: Annotated[bool, Meta(description="Even if you changed it since")] = False
 

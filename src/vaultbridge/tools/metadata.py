@@ -268,7 +268,7 @@ def _render_place(task: FoundTask) -> str:
 
 TASKS = Tool(
     name="tasks",
-    description="List tasks as path:line: [status] text, those due first",
+    description="List tasks (todo) as path:line: [status] text, those due first",
     arguments=TasksArguments,
     run=run_tasks,
     group="metadata",

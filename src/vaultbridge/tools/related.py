@@ -135,8 +135,8 @@ def _list_links(links: tuple[MissingLink, ...], *, editable: bool) -> Iterator[s
 RELATED = Tool(
     name="related",
     description=(
-        "What is related to a note or text but not linked: why, and the edit_note call that links it. "
-        "Without both: the vault's missing links, orphans, duplicates"
+        "What is related or similar to a note or text but not linked: why, and the edit_note call that "
+        "links it. Without both: the vault's missing links, orphans, duplicates"
     ),
     arguments=RelatedArguments,
     run=run,

@@ -54,9 +54,9 @@ NO_EXACT: Final = "(no note matches all of it; plain words without operators giv
 
 
 class SearchArguments(Arguments, frozen=True, kw_only=True):
-    UNLISTED = frozenset({"context", "max_chars"})
+    UNLISTED = frozenset({"context", "match", "max_chars"})
 
-    query: Annotated[str, Meta(description="Plain words, or operators")]
+    query: Annotated[str, Meta(description="Words or operators")]
     match: Annotated[Literal["rank", "all"], Meta(description="all: every word must occur")] = "rank"
     context: Annotated[int, Meta(ge=0, le=20, description="Lines around each hit")] = 0
     matches: Annotated[int, Meta(ge=0, le=100, description="Places per note; 0: paths only")] = 1
@@ -393,7 +393,7 @@ CONTEXT = Tool(
     name="context",
     description=(
         "What the vault says about a question, in one call: the best passages of the best notes as "
-        "[path#heading:line]. Use before search and read_note"
+        "[path#heading:line]. Use before search"
     ),
     arguments=ContextArguments,
     run=run_context,

@@ -55,10 +55,19 @@ def describe_damage(before: str, after: str) -> str:
         # A new text may begin with a line across the page.
         if problem.code != "unclosed-properties" or block is not None:
             return problem.message
-    if block is not None and new.properties is None:
-        lines = _PLACEHOLDER.sub("x", before[block.body_start : block.body_end]).strip()
+    if block is None:
+        return ""
+    old_block = _PLACEHOLDER.sub("x", before[block.body_start : block.end])
+    lines = _PLACEHOLDER.sub("x", before[block.body_start : block.body_end]).strip()
+    if new.properties is None:
         if lines and after.count(lines) > before.count(lines, block.end):
             return "They are properties only if the note begins with '---', and would become text."
+        return ""
+    last = lines.rpartition("\n")[2]
+    ending = old_block[old_block.rindex(last) :]
+    kept = after[: new.properties.end]
+    if last and last not in kept and after.count(ending, len(kept)) > before.count(ending, block.end):
+        return f"A line of '---' ends them, and {last!r} would become text."
     return ""
 
 
@@ -289,7 +298,9 @@ def _find_entry(text: str, properties: Properties, key: str) -> PropertyEntry:
 
 def _check_name(name: str) -> None:
     if not name.strip() or any(c in name for c in "\r\n\0"):
-        raise InvalidArgument("A property's name is one line of text.", argument="name")
+        raise InvalidArgument(
+            f"The name of a property is {name!r}.", argument="name", hint="It should be one line of text."
+        )
 
 
 def _make_block(text: str, name: str, value: Any) -> tuple[Change, ...]:

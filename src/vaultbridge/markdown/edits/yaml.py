@@ -22,6 +22,7 @@ from vaultbridge.markdown.model import Properties
 from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.markdown.yaml import (
     Prepared,
+    fit_integer,
     parse_yaml,
     prepare_yaml,
     resolve_plain,
@@ -233,12 +234,14 @@ _ESCAPED: Final = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def check_value(value: Any, *, depth: int = 0) -> Any:
-    """Return the value with tuples turned into lists. Raises InvalidArgument if a property cannot have this
-    value."""
+    """Return the value as it will be read again: tuples become lists, integers of more than 64 bits floats.
+    Raises InvalidArgument if no property can have it."""
     if depth > VALUE_DEPTH:
         raise InvalidArgument(f"The value is nested deeper than {VALUE_DEPTH} levels.", argument="value")
-    if value is None or isinstance(value, str | bool | int | float):
+    if value is None or isinstance(value, str | bool | float):
         return value
+    if isinstance(value, int):
+        return fit_integer(value)
     if isinstance(value, list | tuple):
         return [check_value(item, depth=depth + 1) for item in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):

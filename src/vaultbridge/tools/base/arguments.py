@@ -420,10 +420,16 @@ def _describe_wanted(wanted: type[Struct], name: str) -> str:
     return f"It should be {kind}{bounds}." if kind else ""
 
 
+def is_placeholder(value: Any) -> bool:
+    """Whether a value is what a caller who must fill in every member of a schema leaves empty: nothing, a
+    list of an empty text, or the one member that the schema of any object names (`schema.ANY_VALUE`)."""
+    return is_blank(value) or value in ([""], {"name": ""}, {"name": None})
+
+
 def drop_placeholders(properties: dict[str, Any]) -> dict[str, Any]:
     """The properties without the tags that a caller who must fill in every member of the schema leaves empty.
     Any other name is not in the schema, so that whoever gives one means its value, even an empty one."""
-    return {name: value for name, value in properties.items() if name != "tags" or not is_blank(value)}
+    return {name: value for name, value in properties.items() if name != "tags" or not is_placeholder(value)}
 
 
 def is_given(value: Any) -> bool:
