@@ -175,7 +175,10 @@ def main() -> int:
     print(f"{table}\n\nTokens: {counter.name}.")
     if args.json:
         figures = {
-            name: {"requests": {key: _figures(result) for key, result in results.items()}, **_total(results, listing)}
+            name: {
+                "requests": {key: _figures(result) for key, result in results.items()},
+                **_total(results, listing),
+            }
             for name, (results, listing) in measured.items()
         }
         text = json.dumps(figures, indent=1, ensure_ascii=False)
