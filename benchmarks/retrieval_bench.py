@@ -10,7 +10,8 @@ Questions over the manual of Obsidian are in `manual_questions.tsv`, for its fol
 `manual_questions_by_language.tsv`, for the whole of it. docs/search.md says where to get it.
 
 A file of questions has one question a line, a tab, and the notes that answer it, each with a grade:
-`Path.md=2` for one that answers, `=1` for one that helps, separated by `|`. Questions from links: one
+`Path.md=2` for one that answers, `=1` for one that helps, separated by `|`. After another tab the heading of
+the section that answers may follow, which only `question_sets_bench.py` judges. Questions from links: one
 link of a note is replaced by its text, in a copy of the vault, and its target is asked for by its title,
 by the text of the link where that differs, and by the passage around it; the note that had the link does
 not count as an answer. Questions for sections: links to headings are replaced by their texts, all in one
@@ -72,11 +73,13 @@ SEED = 20240501
 
 
 class Asked(NamedTuple):
-    """A question, the grade of each note that answers it, and a note that does not count."""
+    """A question, the grade of each note that answers it, a note that does not count, and the heading of the
+    section that answers it, if it is one."""
 
     question: str
     grades: dict[str, int]
     ignored: str = ""
+    section: str = ""
 
 
 class Figures(NamedTuple):
@@ -220,7 +223,7 @@ def measure(engine: Engine, asked: list[Asked], answer: Answer) -> Figures:
     scores: list[tuple[float, float, float]] = []
     times: list[float] = []
     empty = 0
-    for question, grades, ignored in asked:
+    for question, grades, ignored, _ in asked:
         begin = time.thread_time()
         found = answer(engine, question)
         times.append(time.thread_time() - begin)
@@ -245,13 +248,14 @@ def read_questions(file: Path) -> list[Asked]:
     for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
         if not line.strip():
             continue
-        question, tab, answers = line.partition("\t")
+        question, tab, rest = line.partition("\t")
+        answers, _, besides = rest.partition("\t")
         grades = dict(_read_grade(answer, file, number) for answer in answers.split("|")) if tab else {}
         if not any(grades.values()):
             sys.exit(
                 f"{file.name}, line {number}: write a question, a tab, and Path.md=2 for what answers it."
             )
-        asked.append(Asked(question, grades))
+        asked.append(Asked(question, grades, section=besides.partition("\t")[0]))
     return asked
 
 

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from vaultbridge.engine import Engine
     from vaultbridge.engine.history import HistoryEntry
     from vaultbridge.engine.outcome import Outcome
+    from vaultbridge.index.query.search import SearchPage
 
 LATEST = 253_370_764_800.0
 """The beginning of the year 9999, in seconds: the latest time that can be shown in every time zone."""
@@ -278,11 +279,21 @@ class Vault:
 
     def search(self, query: str, *, limit: int = 20, exact: bool = False) -> list[Hit]:
         """Find notes. Plain words give ranked results; operators, quotes and /regex/ mean what they mean in
-        Obsidian, and so do plain words with `exact`: all of them must occur."""
-        from vaultbridge.index.ranking.question import is_plain
+        Obsidian, unless that finds nothing: then their words are ranked. With `exact`, a query always means
+        what it means in Obsidian, so all plain words must occur."""
+        from vaultbridge.index.ranking.plain_words import Answered, answer_query
 
         self._opened.index_sync.refresh()
-        if is_plain(query) and not exact:
+        queries = self._opened.queries
+
+        def search(query: str) -> SearchPage:
+            return queries.search(query, limit=limit, matches_per_note=1)
+
+        if exact:
+            found = Answered(exact=search(query))
+        else:
+            found = answer_query(query, lambda words: queries.rank(words, limit=limit), search)
+        if found.ranked is not None:
             return [
                 Hit(
                     note.path,
@@ -291,10 +302,10 @@ class Vault:
                     section.matches[0].line if section.matches else section.line,
                     section.matches[0].text if section.matches else "",
                 )
-                for note in self._opened.queries.rank(query, limit=limit).notes
+                for note in found.ranked.notes
                 for section in note.sections[:1]
             ]
-        found = self._opened.queries.search(query, limit=limit, matches_per_note=1)
+        assert found.exact is not None
         return [
             Hit(
                 hit.path,
@@ -302,7 +313,7 @@ class Vault:
                 "",
                 *((hit.matches[0].line, hit.matches[0].text) if hit.matches else (1, "")),
             )
-            for hit in found.hits
+            for hit in found.exact.hits
         ]
 
     def context(self, question: str, *, max_chars: int = 4_000) -> list[Passage]:

@@ -104,14 +104,16 @@ class InvalidPath(InvalidArgument):
 
 
 class InvalidQuery(InvalidArgument):
-    """`position` is the offset in the query where parsing failed; None when the message itself says where."""
+    """`position` is the offset in the query where parsing failed; None when the message itself says where.
+    `what` says what is wrong without the place, in a few words and without a full stop."""
 
     reason = "invalid-query"
 
-    def __init__(self, message: str, *, position: int | None = None, hint: str = "") -> None:
+    def __init__(self, message: str, *, position: int | None = None, hint: str = "", what: str = "") -> None:
         place = {} if position is None else {"position": position}
         super().__init__(message, argument="query", hint=hint, **place)
         self.position = position
+        self.what = (what or message).rstrip(".")
 
 
 class VaultNotFound(VaultbridgeError):

@@ -156,6 +156,8 @@ def test_what_follows_two_dashes_is_never_an_option(command: str, words: list[st
         ("undo", "3", {"vault": None, "id": 3}),
         ("undo", "3 -v V", {"vault": "V", "id": 3}),
         ("search", "one two", {"vault": None, "query": ["one", "two"]}),
+        ("search", "./V one -two -n --limit 3", {"vault": "./V", "query": ["one", "-two", "-n"], "limit": 3}),
+        ("context", "./V what is -rf", {"vault": "./V", "question": ["what", "is", "-rf"]}),
         ("search", "-v V one two", {"vault": "V", "query": ["one", "two"]}),
         ("search", "/a.*b/ two", {"vault": None, "query": ["/a.*b/", "two"]}),
         ("search", "/not/there two", {"vault": "/not/there", "query": ["two"]}),
@@ -177,7 +179,7 @@ def test_lines_that_people_write(command: str, line: str, expected: dict[str, An
     ("line", "message"),
     [
         (["read", "-Note"], "Put an argument that begins with - after --."),
-        (["search", "-draft", "roses"], "Put an argument that begins with - after --."),
+        (["edit", "-draft", "roses"], "Put an argument that begins with - after --."),
         (["read", "--jsn", "Note"], "Did you mean --json?"),
         (["undo", "--", "-x"], "invalid number value: '-x'"),
         (["companion", "instal"], "Did you mean install?"),

@@ -119,7 +119,10 @@ def test_context_shows_passages_within_the_characters(run: Run, vault: Path) -> 
 
 
 def test_a_query_that_cannot_be_read_says_where(run: Run, vault: Path) -> None:
-    done = run("search", vault, "(one")
+    ranked = run("search", vault, "(one")
+    assert ranked.returncode == 0 and ranked.stdout.startswith("One.md")
+    assert ranked.stderr.endswith("; '(' is never closed: ranked as plain words\n")
+    done = run("search", vault, "--exact", "(one")
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr.startswith("vaultbridge: ") and done.stderr.count("\n") == 1

@@ -602,3 +602,24 @@ def test_stems_found_at_the_same_time_do_not_disturb_each_other() -> None:
 
 
 ENDINGS = ("e", "es", "ed", "ing", "ement", "ements", "er", "ers", "able", "ably", "ation", "ations")
+
+
+def test_a_single_ideograph_finds_the_word_that_a_note_puts_beside_it(make_vault: Make) -> None:
+    vault = make_vault(
+        {"A.md": "跑步之前先热身五分钟，慢慢活动膝盖", "B.md": "跑步后全身酸痛几天恢复", "C.md": "跑道"}
+    )
+    page = rank(vault.index, "跑步以后疼多少天")
+    assert list_paths(page) == ["B.md", "A.md"], "and no note that has nothing else"
+    assert page.notes[0].missing == ()
+    assert list_paths(rank(vault.index, "痛")) == ["B.md"], "alone it is a word"
+
+
+def test_a_pair_across_the_border_of_a_function_word_is_part_of_no_word(make_vault: Make) -> None:
+    vault = make_vault({"A.md": "日志应该怎么写", "B.md": "考试之前要刷题"})
+    assert list_paths(rank(vault.index, "考试前应该怎么刷题"))[0] == "B.md"
+    assert list_paths(rank(vault.index, "应该怎么")) == ["A.md"], "if there is nothing else"
+
+
+def test_ideographs_of_japanese_and_korean_syllables_are_not_words() -> None:
+    for text in ("設定を変更する方法", "설정을 변경하는 방법"):
+        assert not any(unit.faint for unit in read_question(text).units)

@@ -8,6 +8,7 @@ import gc
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -294,6 +295,30 @@ async def test_a_wrong_request_gets_the_reason(
         (served.vault / "sky.png").write_bytes(PICTURE)
         status, answer = await ask(served, path, make_owner_headers(served), method=method, json=body)
         assert (status, answer["error"].get("argument", "")) == (400, argument), answer
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "user:password",
+        "the password (roughly",
+        "grep -n",
+        "[[Plan",
+        "#password",
+        '"password',
+        ":)",
+        "(",
+        "sswor",
+    ],
+)
+async def test_plain_words_find_what_has_them_whatever_signs_there_are(
+    serving: Serving, tmp_path: Path, query: str
+) -> None:
+    write_vault(tmp_path / "Notes", {"A.md": "The password of a Plan :) (so far), found by grep.\n"})
+    build_index(tmp_path / "Notes")
+    async with serving() as served:
+        _, found = await ask_json(served, f"/search?q={quote(query)}", make_owner_headers(served))
+        assert [hit["path"] for hit in found["hits"]] == ["A.md"]
 
 
 async def test_what_a_token_does_not_show_does_not_exist(serving: Serving, tmp_path: Path) -> None:

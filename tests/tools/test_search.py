@@ -88,7 +88,8 @@ def test_nothing_found_is_an_answer(small: Small) -> None:
 
 def test_wrong_queries_and_arguments_are_named(small: Small) -> None:
     harness = small(FILES)
-    assert harness.catch_refusal(InvalidQuery, "search", query="(a").position == 0
+    assert harness.catch_refusal(InvalidQuery, "search", query="(a", match="all").position == 0
+    assert "empty" in str(harness.catch_refusal(InvalidQuery, "search", query=" "))
     assert harness.catch_refusal(InvalidArgument, "search").argument == "query"
     for argument, value in (("context", 21), ("matches", 101), ("limit", 501), ("offset", -1), ("sort", "x")):
         assert (
@@ -160,13 +161,46 @@ def test_a_question_that_no_note_answers_whole_says_so_and_is_answered(small: Sm
 
 
 @pytest.mark.parametrize(
-    "query", ['"keep a" zebra', "keep zebra -task", "keep tag:#zebra", "(keep zebra)", "/zebra/", "[zebra]"]
+    ("query", "reason"),
+    [
+        ('"keep a" zebra', "no note matches all of it"),
+        ("keep tag:#zebra", "no note matches all of it"),
+        ("keep -task", "no note matches all of it"),
+        ("(keep zebra)", "no note matches all of it"),
+        ("what do I keep (roughly)?", "no note matches all of it"),
+        ("/keep\\s+zebra/", "no note matches all of it"),
+        ("[zebra:keep]", "no note matches all of it"),
+        ("keep:zebra", "'keep' is not an operator"),
+        ("(keep", "'(' is never closed"),
+        ("keep)", "')' closes no group"),
+        ('"keep', "the quotation mark is never closed"),
+        ("keep OR", "OR has nothing after it"),
+        ("keep [zebra", "'[' begins a property test that is never closed"),
+        ("keep tag:", "tag: needs the name of a tag"),
+    ],
 )
-def test_operators_keep_the_apps_reading_and_an_empty_answer_says_why(small: Small, query: str) -> None:
-    assert small(ASKED).rows("search", query=query) == [
-        "(no note matches all of it; plain words without operators give ranked results)",
-        "(notes: none)",
-    ]
+def test_what_the_apps_language_does_not_find_is_ranked_and_says_so(
+    small: Small, query: str, reason: str
+) -> None:
+    harness = small(ASKED)
+    rows = harness.rows("search", query=query, matches=0)
+    assert rows == [f"({reason}; ranked as plain words)", "Desk/Windows.md", "(notes: 1)"]
+
+
+def test_what_a_query_excludes_is_not_what_it_asks_for(small: Small) -> None:
+    harness = small({"A.md": "apple pie", "B.md": "pie"})
+    assert harness.rows("search", query="apple -pie", matches=0)[1:] == ["A.md", "(notes: 1)"]
+
+
+@pytest.mark.parametrize("sign", [":)", "()", "=>", '"', "\\", "[", "-", "🙂", ")("])
+def test_signs_are_found_where_they_stand(small: Small, sign: str) -> None:
+    harness = small({**FILES, "C.md": f"so {sign} it is"})
+    assert "C.md" in harness.text("search", query=sign, matches=0)
+
+
+def test_operators_that_find_something_keep_the_apps_reading(small: Small) -> None:
+    harness = small(ASKED)
+    assert harness.rows("search", query="task -keep", matches=0) == ["Desk/Tasks.md", "(notes: 1)"]
 
 
 def test_any_other_order_sorts_the_notes_that_match(small: Small) -> None:

@@ -58,6 +58,10 @@ class SuggestingParser(argparse.ArgumentParser):
 
     _given: Sequence[str] = ()
 
+    takes_dashes = False
+    """Whether a word with one dash that is no option, such as the `-n` of a command that is asked about, is
+    an argument like others."""
+
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{"formatter_class": HelpFormatter, **settings, "allow_abbrev": False})
         self._positionals.title = "arguments"
@@ -102,6 +106,9 @@ class SuggestingParser(argparse.ArgumentParser):
         """Parse arguments with options anywhere between the others, as people write them."""
         end = argv.index("--") if "--" in argv else len(argv)
         self._given = argv[:end]
+        if self.takes_dashes:
+            plain = (_PLAIN_WORD + word if self._is_unknown(word) else word for word in argv[:end])
+            argv = [*plain, *argv[end:]]
         argv = [*argv[:end], *(_PLAIN_WORD + word for word in argv[end + 1 :])]
         if any(action.nargs == argparse.PARSER for action in self._actions):
             return self.parse_args(argv)  # `token make …`: the inner parser takes the rest

@@ -1,7 +1,8 @@
 """Commands for the index: `vaultbridge search` finds notes, `context` the passages that answer a question,
 and `index` builds the index and prints what is in it.
 
-`search` ranks notes for plain words, and reads anything else as Obsidian does; its hits look like grep's.
+`search` ranks notes for plain words, and reads anything else as Obsidian does if that finds something; its
+hits look like grep's.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ Plain words give ranked results: ask as you would ask a person. A query with ope
 as in Obsidian: words are joined by AND; OR, -word, "a phrase", (groups), /regex/
   file: path: content: tag:#x line:(…) block:(…) section:(…)
   task: task-todo: task-done: match-case: ignore-case:
-  [property] [property:value] [property:>5] [property:null]"""
+  [property] [property:value] [property:>5] [property:null]
+Without --exact, a query that cannot be read so, or finds nothing, is ranked by its words."""
 
 RANKED_NOTES, EXACT_NOTES = 10, 20
 RANKED_MATCHES, EXACT_MATCHES = 1, 5
@@ -37,6 +39,7 @@ RANKED_MATCHES, EXACT_MATCHES = 1, 5
 
 def main_search(argv: list[str]) -> int:
     parser = Parser("search", "Find notes by their names, paths and contents.", epilog=SYNTAX, paged=True)
+    parser.takes_dashes = True
     parser.add_vault()
     parser.add_argument(
         "query", metavar="QUERY", nargs="+", help="one query; several arguments are joined by spaces"
@@ -64,33 +67,36 @@ def main_search(argv: list[str]) -> int:
 
 
 def _search(args: argparse.Namespace) -> int:
-    from vaultbridge.index.ranking.question import is_long, is_plain
+    from vaultbridge.index.ranking.plain_words import Answered, answer_query
 
     query = " ".join(args.query)
     with open_vault(args.vault, with_model=True) as engine:
         refresh(engine)
-        plain = not args.exact and is_plain(query)
-        long = plain and is_long(query)
-        if plain and (args.sort == "relevance" or long):
-            ranked = _rank(engine, query, args)
-            if ranked.total or long:
-                _show_ranked(engine, ranked, args)
-                return OK
-        found = engine.queries.search(
-            query,
-            limit=EXACT_NOTES if args.limit is None else args.limit,
-            offset=args.offset,
-            sort=args.sort,
-            matches_per_note=EXACT_MATCHES if args.matches is None else args.matches,
-            context=args.context,
-        )
-        if plain and not found.total and args.sort != "relevance":
-            ranked = _rank(engine, query, args)
-            if ranked.total:
-                _show_ranked(engine, ranked, args)
-                return OK
-        _show_exact(found, engine.name, args)
+        if args.exact:
+            found = Answered(exact=_find_exact(engine, query, args))
+        else:
+            found = answer_query(
+                query,
+                lambda words: _rank(engine, words, args),
+                lambda query: _find_exact(engine, query, args),
+                sorted_otherwise=args.sort != "relevance",
+            )
+        if found.ranked is not None:
+            _show_ranked(engine, found.ranked, args, found.reason)
+        elif found.exact is not None:
+            _show_exact(found.exact, engine.name, args, found.reason)
     return OK
+
+
+def _find_exact(engine: Engine, query: str, args: argparse.Namespace) -> SearchPage:
+    return engine.queries.search(
+        query,
+        limit=EXACT_NOTES if args.limit is None else args.limit,
+        offset=args.offset,
+        sort=args.sort,
+        matches_per_note=EXACT_MATCHES if args.matches is None else args.matches,
+        context=args.context,
+    )
 
 
 def _rank(engine: Engine, query: str, args: argparse.Namespace) -> RankedPage:
@@ -103,15 +109,17 @@ def _rank(engine: Engine, query: str, args: argparse.Namespace) -> RankedPage:
     )
 
 
-def _show_ranked(engine: Engine, page: RankedPage, args: argparse.Namespace) -> None:
+def _show_ranked(engine: Engine, page: RankedPage, args: argparse.Namespace, reason: str) -> None:
     if args.json:
-        emit(_describe(page))
+        emit({**_describe(page), "reason": reason})
         return
     for note in page.notes:
         _show_note(engine, note, args)
     if args.explain and engine.embeddings is not None and (problem := engine.embeddings.status().problem):
         sys.stderr.write(f"without {engine.embeddings.settings.model}: {problem}\n")
-    missing = "" if page.with_all_words else "; no note has all the words"
+    missing = f"; {reason}: ranked as plain words" if reason else ""
+    if not page.with_all_words and not reason:
+        missing = "; no note has all the words"
     if page.left_out:
         missing += f"; {page.left_out} of the most common words of the long question were left out"
     _show_total(len(page.notes), page.total, args.offset, missing, more=page.more)
@@ -170,9 +178,11 @@ def _explain(note: RankedNote) -> str:
     return f"{note.score:.4g} = {views}{missing}" if views else f"{note.score:.4g}{missing}"
 
 
-def _show_exact(page: SearchPage, vault: str, args: argparse.Namespace) -> None:
+def _show_exact(page: SearchPage, vault: str, args: argparse.Namespace, reason: str) -> None:
     if args.json:
-        emit(page)
+        from msgspec.structs import asdict
+
+        emit({**asdict(page), "reason": reason})
         return
     terminal: Terminal = args.terminal
     for hit in page.hits:
@@ -186,7 +196,9 @@ def _show_exact(page: SearchPage, vault: str, args: argparse.Namespace) -> None:
             say(f"{path}:{where}: {terminal.mark(match.text, match.spans)}")
             for number, line in enumerate(match.after, match.line + 1):
                 say(f"{path}-{number}- {terminal.clean(line)}")
-    _show_total(len(page.hits), page.total, args.offset)
+    _show_total(
+        len(page.hits), page.total, args.offset, f"; {reason}: searched for as text" if reason else ""
+    )
     _show_incomplete(complete=page.complete, indexed=page.indexed, notes=page.notes)
 
 
@@ -213,6 +225,7 @@ def main_context(argv: list[str]) -> int:
         "Answer a question with the best passages of the best notes.",
         paged=True,
     )
+    parser.takes_dashes = True
     parser.add_vault()
     parser.add_argument(
         "question", metavar="QUESTION", nargs="+", help="in plain words, as you would ask a person"

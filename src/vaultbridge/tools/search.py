@@ -1,5 +1,5 @@
-"""`search` answers a query in plain words by rank, and any other in the app's query language; `context`
-returns the passages of the vault that a question needs, in one call and within a budget.
+"""`search` answers a query in plain words by rank, and any other in the app's query language, or by rank if
+that finds nothing; `context` returns the passages of the vault that a question needs, in one call and within a budget.
 
 A ranked hit names the best section of a note and the line to read there, with the words that matter marked. A
 hit of the app's query language is a line, exactly as it is in the note.
@@ -50,7 +50,9 @@ MARK: Final = ("**", "**")
 UNMARKED: Final = ("", "")
 """What encloses a word that matters, in answers for assistants."""
 
-NO_EXACT: Final = "(no note matches all of it; plain words without operators give ranked results)"
+AS_WORDS: Final = "({}; ranked as plain words)"
+AS_TEXT: Final = "({}; searched for as text)"
+"""How a query with operators was read where the app's language finds nothing."""
 
 
 class SearchArguments(Arguments, frozen=True, kw_only=True):
@@ -67,36 +69,39 @@ class SearchArguments(Arguments, frozen=True, kw_only=True):
 
 
 def run(context: VaultContext, arguments: SearchArguments) -> Answer:
-    from vaultbridge.index.ranking.question import is_long, is_plain
+    from vaultbridge.index.ranking.plain_words import answer_query
 
     # Only to wait: the result itself says whether it is complete.
     wait_for_index(context)
-    plain = arguments.match == "rank" and is_plain(arguments.query)
-    if not plain:
-        return _answer_exact(context, _find_exact(context, arguments), arguments)
-    short = not is_long(arguments.query)
-    if short and arguments.sort != "relevance":
-        # Only notes that match completely are sorted: nobody wants the newest of those with some of the
-        # words.
-        found = _find_exact(context, arguments)
-        if found.total:
-            return _answer_exact(context, found, arguments)
-    ranked = _find_ranked(context, arguments)
-    if short and not ranked.total:
-        # Not even one of the words, but perhaps the beginning of one.
-        return _answer_exact(context, _find_exact(context, arguments), arguments)
+    if arguments.match == "all":
+        return _answer_exact(context, _find_exact(context, arguments, arguments.query), arguments)
+    found = answer_query(
+        arguments.query,
+        lambda words: _find_ranked(context, arguments, words),
+        lambda query: _find_exact(context, arguments, query),
+        sorted_otherwise=arguments.sort != "relevance",
+    )
+    ranked = found.ranked
+    if ranked is None:
+        assert found.exact is not None
+        return _answer_exact(context, found.exact, arguments, found.reason)
     return answer_text(
-        _render_ranked(context, ranked, arguments), lambda: _draw_ranked(context, ranked, arguments)
+        _render_ranked(context, ranked, arguments, found.reason),
+        lambda: _draw_ranked(context, ranked, arguments),
     )
 
 
-def _answer_exact(context: VaultContext, found: SearchPage, arguments: SearchArguments) -> Answer:
-    return answer_text(_render_exact(found, arguments), lambda: _draw_exact(context, found, arguments))
+def _answer_exact(
+    context: VaultContext, found: SearchPage, arguments: SearchArguments, reason: str = ""
+) -> Answer:
+    return answer_text(
+        _render_exact(found, arguments, reason), lambda: _draw_exact(context, found, arguments)
+    )
 
 
-def _find_exact(context: VaultContext, arguments: SearchArguments) -> SearchPage:
+def _find_exact(context: VaultContext, arguments: SearchArguments, query: str) -> SearchPage:
     return context.engine.queries.search(
-        arguments.query,
+        query,
         limit=arguments.limit or EXACT,
         offset=arguments.offset,
         sort=arguments.sort,
@@ -105,19 +110,19 @@ def _find_exact(context: VaultContext, arguments: SearchArguments) -> SearchPage
     )
 
 
-def _find_ranked(context: VaultContext, arguments: SearchArguments) -> RankedPage:
+def _find_ranked(context: VaultContext, arguments: SearchArguments, words: str) -> RankedPage:
     return context.engine.queries.rank(
-        arguments.query,
+        words,
         limit=arguments.limit or RANKED,
         offset=arguments.offset,
         sections_per_note=min(arguments.matches, SECTIONS),
     )
 
 
-def _render_exact(found: SearchPage, arguments: SearchArguments) -> str:
+def _render_exact(found: SearchPage, arguments: SearchArguments, reason: str) -> str:
     notes = [] if found.complete else [describe_incomplete_index(found.indexed, found.notes)]
-    if not found.total and arguments.match == "rank" and _has_operators(arguments.query):
-        notes.append(NO_EXACT)
+    if reason:
+        notes.append(AS_TEXT.format(reason))
     return render_page(
         map(render_hit, found.hits),
         total=found.total,
@@ -187,12 +192,6 @@ def split_marked(text: str, spans: Iterable[tuple[int, int]]) -> list[str]:
     return [replace_surrogates(part) for part in (*parts, text[at:])]
 
 
-def _has_operators(query: str) -> bool:
-    from vaultbridge.index.ranking.question import is_plain
-
-    return not is_plain(query)
-
-
 def render_hit(hit: SearchHit) -> str:
     """Just the path for a hit by name, `path:line: text` for one line, and for more the path once with the
     lines below it."""
@@ -216,9 +215,11 @@ def _render_lines(matches: Iterable[HitMatch]) -> Iterator[str]:
     return (lines[number] for number in sorted(lines))
 
 
-def _render_ranked(context: VaultContext, found: RankedPage, arguments: SearchArguments) -> str:
+def _render_ranked(context: VaultContext, found: RankedPage, arguments: SearchArguments, reason: str) -> str:
     notes = [] if found.complete else [describe_incomplete_index(found.indexed, found.searchable)]
-    if found.total and not found.with_all_words and not arguments.offset:
+    if reason:
+        notes.append(AS_WORDS.format(reason))
+    elif found.total and not found.with_all_words and not arguments.offset:
         notes.append(NOT_ALL)
     if found.left_out:
         notes.append(f"(a long question: {found.left_out} of its most common words were left out)")

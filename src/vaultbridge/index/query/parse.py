@@ -170,7 +170,8 @@ class _QueryParser:
         from vaultbridge.errors import InvalidQuery
 
         place = self.at if at is None else at
-        return InvalidQuery(f"{_describe_place(self.text, place)}: {what}", position=place, hint=hint)
+        message = f"{_describe_place(self.text, place)}: {what}"
+        return InvalidQuery(message, position=place, hint=hint, what=what)
 
     def skip_blanks(self) -> None:
         while self.at < len(self.text) and self.text[self.at].isspace():

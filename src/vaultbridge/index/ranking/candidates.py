@@ -63,17 +63,23 @@ def find_candidates(
     together: set[int] = set()
     places = sorted(
         (place for place, concept in enumerate(concepts) if concept.terms and concept.unit.looked_up),
-        key=lambda place: concepts[place].notes,
+        key=lambda place: (concepts[place].unit.faint, concepts[place].notes),
     )
     base = SATURATION * (1 - LENGTH_SHARE)
     slope = SATURATION * LENGTH_SHARE / average
     left = sum(concepts[place].idf for place in places) * (SATURATION + 1)
     for place in places:
         concept = concepts[place]
-        if concept.notes > MANY_NOTES:
+        if concept.unit.faint:
+            # It finds no notes of its own: whoever asks for 密码 does not want every note with 码.
+            by_concept[place] = table.find(concept.match)
+            by_word[concept.unit.written] = by_concept[place]
+            weights = dict.fromkeys(by_concept[place] & scores.keys(), 1.0)
+        elif concept.notes > MANY_NOTES:
             if not scores:
                 # There are only common words: notes that have all of them come before any others.
-                every = [concepts[position].match for position in places if concepts[position].match]
+                sure = [concepts[position] for position in places if not concepts[position].unit.faint]
+                every = [other.match for other in sure if other.match]
                 together = table.find_first(" AND ".join(f"({match})" for match in every), MANY_NOTES)
                 scores = dict.fromkeys(together, 0.0)
             weights, by_concept[place] = _weigh_common(table, concept, scores, together)

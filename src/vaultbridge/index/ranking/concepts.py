@@ -54,6 +54,14 @@ GRAM_WEIGHT: Final = 0.7
 """How much a piece of a script without spaces counts, relative to a word that is as rare. The pieces of one
 word overlap, so its characters count more than once."""
 
+FAINT_WEIGHT: Final = 0.5
+"""How much a single ideograph counts, relative to a word that is as rare: it is part of a pair, and most
+ideographs have many meanings."""
+
+FAINT_SHARE: Final = 0.25
+"""An ideograph in more than this share of the notes is not looked up: it says next to nothing, and costs most
+time."""
+
 LIGHT_WEIGHT: Final = 0.5
 """How much a word that fits any subject counts, relative to others that are as rare."""
 
@@ -158,7 +166,7 @@ def shorten_question(vocabulary: Vocabulary, question: Question) -> tuple[Questi
     """Shortens a long question to at most UNITS meaningful units. Returns also how many words that occur in
     notes were left out: the most common ones. Pieces of a script without spaces take longer to look up, so
     the first of those are kept."""
-    content = [unit for unit in question.units if not unit.function]
+    content = [unit for unit in question.units if not unit.function and not unit.faint]
     if len(content) <= UNITS:
         return question, 0
     notes = {unit.words: vocabulary.count_word(unit.words[0]) for unit in content if not unit.is_gram}
@@ -174,15 +182,16 @@ def shorten_question(vocabulary: Vocabulary, question: Question) -> tuple[Questi
 def choose_concepts(vocabulary: Vocabulary, question: Question, count: int) -> list[Concept]:
     """Returns the concepts of a question. Function words count only if no note contains any other word of
     it, and single ideographs only if no note contains two together as asked."""
+    sure = [unit for unit in question.units if not unit.faint]
     content = [unit for unit in question.units if not unit.function]
     concepts = _make_concepts(vocabulary, content, question, count)
     concepts += _translate_unspaced(vocabulary, concepts, question, count)
+    if any(concept.notes for concept in concepts if not concept.unit.faint):
+        return concepts
+    concepts = _make_concepts(vocabulary, sure[:UNITS], question, count)
     if any(concept.notes for concept in concepts):
         return concepts
-    concepts = _make_concepts(vocabulary, question.units[:UNITS], question, count)
-    if any(concept.notes for concept in concepts):
-        return concepts
-    return concepts + _make_concepts(vocabulary, split_grams(question.units)[:UNITS], question, count)
+    return concepts + _make_concepts(vocabulary, split_grams(sure)[:UNITS], question, count)
 
 
 def _make_concepts(
@@ -207,7 +216,8 @@ def _translate_unspaced(
 ) -> list[Concept]:
     """Translates a question in Chinese, Japanese or Korean into concepts in the language of the notes, if
     hardly any note contains a piece of it."""
-    grams = [concept for concept in concepts if concept.unit.is_gram or stands_apart(concept.unit.shown[0])]
+    units = [concept for concept in concepts if not concept.unit.faint]
+    grams = [concept for concept in units if concept.unit.is_gram or stands_apart(concept.unit.shown[0])]
     if not grams or not question.usual or 2 * sum(bool(gram.notes) for gram in grams) > len(grams):
         return []
     found: list[Concept] = []
@@ -250,10 +260,12 @@ def _make_concept(vocabulary: Vocabulary, unit: Unit, question: Question, count:
     language = question.language
     if not unit.looked_up:
         return Concept(unit, (WeightedTerm(unit.written, 1.0),), 0, 0.0)
-    if unit.is_gram:
+    if unit.is_gram or unit.faint:
         notes = vocabulary.count(unit.match)
-        whole = (WeightedTerm(unit.written, 1.0),) if notes else ()
-        return Concept(unit, whole, notes, compute_idf(notes, count) * GRAM_WEIGHT)
+        says_something = notes and not (unit.faint and notes > FAINT_SHARE * count)
+        whole = (WeightedTerm(unit.written, 1.0),) if says_something else ()
+        weight = FAINT_WEIGHT if unit.faint else GRAM_WEIGHT
+        return Concept(unit, whole, notes, compute_idf(notes, count) * weight)
     word = unit.words[0]
     forms = vocabulary.find_forms(word, unit.shown, language)
     if language == "english":

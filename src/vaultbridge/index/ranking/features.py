@@ -241,8 +241,9 @@ class PassageReader:
             _add(section.counts, place, term)
             if line == section.line and section.level:
                 _add(section.headed, place, term)
-            note.places.append((at, place))
-            note.lines.add(line)
+            if not self._concepts[place].unit.faint:
+                note.places.append((at, place))
+                note.lines.add(line)
 
     def _count_fields(self, note: NoteFeatures, fields: dict[str, str]) -> None:
         """Count in all fields at once, because most words are in none of them, and separating the words of

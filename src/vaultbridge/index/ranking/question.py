@@ -29,12 +29,18 @@ LONG_GRAM: Final = 4
 """How many adjacent characters form a unit: two in Chinese, Japanese and Korean, four in scripts whose
 characters are letters, such as Thai."""
 
+LONGEST_GRAM: Final = max(map(len, GRAMS))
+
 LONG_GRAMS: Final = 8
 """The most units of such letters that are looked up, spread over the question. Every note has every letter,
 so each takes 20 ms on 10,000 notes. The other units count only in the notes that these find."""
 
 _WIDE_LETTERS: Final = 0x1100
 """From this code point on, separated characters are syllables and ideographs, not letters."""
+
+_IDEOGRAPH: Final = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+
+_KANA: Final = re.compile("[\u3040-\u30ff]")
 
 _WRITTEN: Final = re.compile(r"\w+")
 
@@ -55,12 +61,14 @@ _TAG_LIKE: Final = re.compile(r"#[^\W\d]")
 class Unit(Struct, frozen=True):
     """The smallest part of a question. `shown` is the unit as it was asked, in lower case; `words` are its
     words in the full-text table. A `function` unit is a function word and says little about the subject; a
-    `light` one fits any subject. One that is not `looked_up` counts only in notes that other units find."""
+    `light` one fits any subject. A `faint` one is a single ideograph of a pair that is a unit too. One that
+    is not `looked_up` counts only in notes that other units find."""
 
     shown: str
     words: tuple[str, ...]
     function: bool = False
     light: bool = False
+    faint: bool = False
     looked_up: bool = True
 
     @property
@@ -115,7 +123,9 @@ class Question(Struct, frozen=True):
 
 def read_question(text: str, usual: str = "") -> Question:
     """Splits a question into its units, each once, in order. `usual` is the language of the vault."""
-    pieces = list(dict.fromkeys(_split(text)))
+    pieces: dict[tuple[str, ...], bool] = {}
+    for words, crossing in _split(text):
+        pieces[words] = crossing and pieces.get(words, True)
     language = choose_language([words[0] for words in pieces if len(words) == 1], usual)
     known = WORDS.get(language, frozenset())
     light = LIGHT if language == "english" else frozenset()
@@ -127,12 +137,13 @@ def read_question(text: str, usual: str = "") -> Question:
         Unit(
             written.get("".join(words), "".join(words)),
             words,
-            function=_is_function_unit(words, known),
+            function=crossing or _is_function_unit(words, known),
             light=words[0] in light,
         )
-        for words in pieces
+        for words, crossing in pieces.items()
     ]
     units = _limit_long_grams(units)
+    units += _list_faint(units)
     if len(units) > READ_UNITS:
         # Units that are not function words come first, so that a long text is not filled up with those.
         chosen = {unit.words for unit in sorted(units, key=lambda unit: unit.function)[:READ_UNITS]}
@@ -158,7 +169,9 @@ def _is_function_unit(words: tuple[str, ...], known: frozenset[str]) -> bool:
     return "".join(words) in (GRAMS if stands_apart(words[0][0]) else known)
 
 
-def _split(text: str) -> Iterator[tuple[str, ...]]:
+def _split(text: str) -> Iterator[tuple[tuple[str, ...], bool]]:
+    """Returns the words and grams of a text, each with whether it is a gram that crosses the border of a
+    function word."""
     separated = separate_words(text)
     run: list[str] = []
     end = 0
@@ -172,23 +185,52 @@ def _split(text: str) -> Iterator[tuple[str, ...]]:
         if apart:
             run.append(word)
         else:
-            yield (word,)
+            yield (word,), False
     yield from _split_run(run)
 
 
-def _split_run(run: list[str]) -> Iterator[tuple[str, ...]]:
+def _split_run(run: list[str]) -> Iterator[tuple[tuple[str, ...], bool]]:
     """Splits a run of adjacent characters into overlapping grams; a shorter run is one unit."""
     if not run:
         return
     size = GRAM if _is_wide(run[0]) else LONG_GRAM
+    function = _find_function_words(run)
     for start in range(0, max(1, len(run) - size + 1), size // 2):
-        yield tuple(run[start : start + size])
+        yield tuple(run[start : start + size]), any(function[start : start + size])
+
+
+def _find_function_words(run: list[str]) -> list[bool]:
+    """Returns which ideographs of a run belong to a function word, the longest first: a pair of one of them
+    and its neighbour, such as 该怎 in 应该怎么, is part of no word, and rare."""
+    inside = [False] * len(run)
+    for size in range(LONGEST_GRAM, 0, -1):
+        for start in range(len(run) - size + 1):
+            place = slice(start, start + size)
+            if any(inside[place]) or not all(map(_IDEOGRAPH.match, run[place])):
+                continue
+            if "".join(run[place]) in GRAMS:
+                inside[place] = [True] * size
+    return inside
 
 
 def split_grams(units: Iterable[Unit]) -> list[Unit]:
     """Returns the syllables and ideographs of grams, each as a unit. Letters say nothing one by one."""
     words = (word for unit in units if unit.is_gram for word in unit.words if _is_wide(word))
     return [Unit(word, (word,)) for word in dict.fromkeys(words)]
+
+
+def _list_faint(units: list[Unit]) -> list[Unit]:
+    """Returns the ideographs of the pairs of a Chinese question: many are words, and people and notes put
+    different ones beside them. Syllables say nothing one by one, and in Japanese words are pairs."""
+    if any(_KANA.match(word) for unit in units for word in unit.words):
+        return []
+    words = (word for unit in units if unit.is_gram for word in unit.words)
+    asked = {unit.words for unit in units}
+    return [
+        Unit(word, (word,), faint=True)
+        for word in dict.fromkeys(words)
+        if _IDEOGRAPH.match(word) and word not in GRAMS and (word,) not in asked
+    ]
 
 
 def _is_wide(word: str) -> bool:

@@ -282,7 +282,7 @@ class _Ranking:
         looked_up = [
             (concept.unit, notes)
             for concept, notes in zip(self.concepts, self.candidates.by_concept, strict=True)
-            if concept.unit.looked_up
+            if concept.unit.looked_up and not concept.unit.faint
         ]
         held = set(ranked) if looked_up else set()
         for unit, notes in looked_up:
@@ -316,7 +316,7 @@ class _Ranking:
         missing = tuple(
             concept.unit.shown
             for place, concept in enumerate(self.concepts)
-            if note.lacks(place) and not concept.unit.is_gram
+            if note.lacks(place) and not concept.unit.is_gram and not concept.unit.faint
         )
         (modified,) = self.db.execute("SELECT mtime_ns FROM files WHERE id = ?", (scored.id,)).fetchone()
         parts = (scored.parts or {}) if explain else {}
@@ -351,7 +351,7 @@ def find_lines(
         weights = body
     least = SHARE_OF_BEST * max(weights.values(), default=0.0)
     best = sorted(weights, key=lambda number: (-weights[number], number))[:LINES_PER_SECTION]
-    words = [term.word for concept in held for term in concept.terms]
+    words = [term.word for concept in held if not concept.unit.faint for term in concept.terms]
     return tuple(
         _mark(number, lines[number - 1], words) for number in sorted(best) if weights[number] >= least
     )

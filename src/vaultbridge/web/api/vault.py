@@ -249,7 +249,12 @@ def _warm(engine: Engine) -> bool:
 
 
 def _rank(engine: Engine, query: str, limit: int, offset: int) -> dict[str, Any]:
+    from vaultbridge.index.ranking.plain_words import search_literally
+
     page = engine.queries.rank(query, limit=limit, offset=offset)
+    if not page.total:
+        # No word, or not one that a note has, but perhaps a sign or the beginning of a word.
+        return search_literally(query, lambda text: _search_exactly(engine, text, limit, offset))
     hits = [
         {
             "path": replace_surrogates(note.path),

@@ -1,0 +1,117 @@
+"""Whatever people paste into a search is answered, through every door: it is never an error, and finds the
+notes that have its words."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import vaultbridge
+from support.scripts import draw_words
+from support.tools import Small
+from vaultbridge.cli.search import main_context, main_search
+from vaultbridge.index.query.parse import QUERY_CHARS
+
+WORDS = {
+    "English.md": ["the", "password", "of", "a", "user", "is", "kept", "safe", "grep", "prints", "numbers"],
+    "Chinese.md": ["密码", "保存", "你好"],
+    "Arabic.md": ["كلمة", "المرور", "هنا"],
+    "Emoji.md": ["🙂", "🏳️‍🌈"],
+    "German.md": ["Schlüssel", "für", "die", "Tür"],
+}
+ODD = ["user:", "-", "--", "-n", "(", ")", "((", "[", "]", "[[", "]]", "#", '"', "'", "/", "\\", "OR", "or"]
+ODD += [
+    "?",
+    "!",
+    "…",
+    "。",
+    "？",
+    "*",
+    "**",
+    "`",
+    "~",
+    "|",
+    ">",
+    "<",
+    "=",
+    "%%",
+    "&",
+    "@",
+    "^",
+    "{",
+    "}",
+    "$",
+]
+ODD += ["tag:", "file:", "path:x", "[x:", "]:", "https://x.y/z?a=b#c", "C:\\a", "a.b", "/(/", "«", "\u200b"]
+
+
+def draw_texts(seed: int, count: int) -> Iterator[tuple[str, str]]:
+    """Pairs of a text and the note whose words it has, with odd signs before, between and around them."""
+    rng = random.Random(seed)
+    strange = [word for word in draw_words(seed, 8) if word.isprintable()]
+    for _ in range(count):
+        note = rng.choice(list(WORDS))
+        words = rng.sample(WORDS[note], rng.randint(1, min(4, len(WORDS[note]))))
+        pieces: list[str] = []
+        for word in words:
+            before, after = rng.choice(["", rng.choice(ODD)]), rng.choice(["", rng.choice(ODD)])
+            # A dash or an operator of the app right before a word asks for something else, and a letter
+            # right after it makes another word.
+            before = "" if before.endswith(("-", "file:", "x")) else before
+            after = "" if after[:1].isalpha() else after
+            pieces += [f"{before}{word}{after}", *rng.choice(([], [], [rng.choice(ODD + strange)]))]
+        yield rng.choice((" ", "  ", "\n")).join(pieces), note
+
+
+FILES = {name: " ".join(words) for name, words in WORDS.items()}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_drawn_texts_are_answered_by_both_tools(small: Small, seed: int) -> None:
+    harness = small(FILES)
+    for text, _ in draw_texts(seed, 60):
+        for order in ("relevance", "modified"):
+            answer = harness.text("search", query=text, sort=order, matches=0)
+            assert ".md" in answer, text
+        assert ".md" in harness.text("context", question=text), text
+
+
+def test_drawn_texts_are_answered_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VAULTBRIDGE_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "Notes"
+    folder.mkdir()
+    for name, text in FILES.items():
+        (folder / name).write_text(text, "utf-8")
+    with vaultbridge.open(folder) as vault:
+        for text, _ in draw_texts(91, 60):
+            assert vault.search(text), text
+            assert vault.context(text), text
+
+
+def test_drawn_texts_are_answered_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("VAULTBRIDGE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder = tmp_path / "Notes"
+    folder.mkdir()
+    for name, text in FILES.items():
+        (folder / name).write_text(text, "utf-8")
+    for text, _ in draw_texts(92, 40):
+        assert main_search(["--json", "-v", str(folder), "--", text]) == 0
+        assert json.loads(capsys.readouterr().out)["total"], text
+        assert main_context(["--json", "-v", str(folder), "--", text]) == 0
+        assert json.loads(capsys.readouterr().out)["passages"], text
+    assert main_search(["--json", "-v", str(folder), "grep", "-n"]) == 0
+    answered = json.loads(capsys.readouterr().out)
+    assert [hit["path"] for hit in answered["hits"]] == ["English.md"]
+    assert answered["reason"] == "no note matches all of it"
+
+
+@pytest.mark.parametrize("text", ["(" * 5_000, '"' * QUERY_CHARS, "\\" * QUERY_CHARS, "-(" * 40, "[%:(" * 40])
+def test_texts_of_many_signs_are_no_error(small: Small, text: str) -> None:
+    assert small(FILES).text("search", query=text).endswith("(notes: none)")
