@@ -1,5 +1,6 @@
 """`search` answers a query in plain words by rank, and any other in the app's query language, or by rank if
-that finds nothing; `context` returns the passages of the vault that a question needs, in one call and within a budget.
+that finds nothing; `context` returns the passages of the vault that a question needs, in one call and within
+a budget.
 
 A ranked hit names the best section of a note and the line to read there, with the words that matter marked. A
 hit of the app's query language is a line, exactly as it is in the note.
