@@ -60,13 +60,15 @@ def list_known_vaults(environ: Mapping[str, str]) -> list[KnownVault]:
 def count_waiting(state: Path) -> int:
     """How many changes wait for a person in the vault with this state folder, whether or not a bridge is
     running."""
-    from vaultbridge.review.store import store_of
+    from vaultbridge.review.store import ReviewStore
 
+    store = ReviewStore(state)
     try:
-        store = store_of(state)
-        return len(store.waiting()) if store.exists else 0
+        return len(store.waiting())
     except VaultbridgeError:
         return 0  # `doctor` says what is wrong with the state folder
+    finally:
+        store.close()
 
 
 def _list_configured(environ: Mapping[str, str]) -> Iterator[Path]:
