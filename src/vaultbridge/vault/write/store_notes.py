@@ -69,6 +69,11 @@ class StoreNotes:
             pass
         return self._last
 
+    @property
+    def was_used(self) -> bool:
+        """Whether there ever was a database; a damaged note of its numbers says so too."""
+        return self._number_file.exists()
+
     def remember_last(self, number: int) -> None:
         """Called when a change has ended, after its record is on the disk: so this is never ahead of a sound
         database. Written in place in one step, which outlives this process. Failing does no harm while the
