@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -17,8 +18,9 @@ from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import Append, Create, Delete, Move, RenameTag, ReplaceText, Write
 from vaultbridge.errors import ChangeRejected, EngineFailure, InvalidArgument
 from vaultbridge.review.policy import MANY_FILES, ChangePending, Review
-from vaultbridge.review.store import WAITING_PROPOSALS, WAITING_SECONDS, ReviewStore
+from vaultbridge.review.store import WAITING_PROPOSALS, WAITING_SECONDS, ReviewStore, store_of
 from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.scope import Scope
 
 Make = Callable[..., Reviewed]
 
@@ -357,3 +359,30 @@ def test_a_proposal_whose_operations_cannot_be_decoded_can_still_be_rejected(rev
         with pytest.raises(EngineFailure, match="cannot be read any more"):
             ask(number)
     assert vault.decider.reject(number, by="page").outcome == "rejected"
+
+
+def test_a_deleted_state_folder_gives_no_number_again_and_lets_nothing_through(
+    reviewed: Make,
+) -> None:
+    """The numbers began at 1 again, so `undo` with a number from before reverted another change, and the
+    policy was forgotten."""
+    vault = reviewed(FILES)
+    made = [int(vault.apply(Append(note="A", content=f"{n}"), review="off").change_id) for n in range(5)]
+    vault.store.set_policy("all")
+    asked = vault.ask(Append(note="A", content="x"), review="off")
+    state = vault.engine.state
+    vault.close()
+    shutil.rmtree(state)
+    engine = vault.open(Scope())
+    try:
+        store = store_of(engine)
+        assert store.policy == "all"
+        notices = " ".join(engine.history.list_notices())
+        assert "The journal was gone" in notices and "every change is reviewed" in notices
+        with pytest.raises(InvalidArgument, match="was lost"):
+            engine.undo(made[0])
+        assert int(engine.apply([Append(note="A", content="y")]).change_id) > made[-1]
+        vault.engine, vault.store = engine, store
+        assert vault.ask(Append(note="A", content="z"), review="off") > asked
+    finally:
+        engine.close()

@@ -133,6 +133,7 @@ class Engine:
             self.root,
             self.state,
             trash=trash,
+            second=self.cache if self._folders.can_change else None,
             clock=clock,
             checkpoint=checkpoint,
             refusal=None if self._folders.can_change else self._folders.make_refusal,

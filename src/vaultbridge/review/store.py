@@ -68,7 +68,7 @@ _outcome = msgspec.json.Decoder(Outcome)
 
 class ReviewStore:
     """Can be used in any thread. `folder` is the vault's state folder, and `make_folder` makes it if it is
-    not there."""
+    not there. `second`: see `StoreNotes`."""
 
     def __init__(
         self,
@@ -76,6 +76,7 @@ class ReviewStore:
         *,
         clock: Callable[[], float] = time.time,
         make_folder: Callable[[], None] | None = None,
+        second: Path | None = None,
     ) -> None:
         self._make_folder = make_folder or partial(make_private_folder, folder)
         self._file = folder / FILE_NAME
@@ -83,7 +84,7 @@ class ReviewStore:
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
         self._wal_index = WalIndex(self._file)
-        self._notes = StoreNotes(self._file)
+        self._notes = StoreNotes(self._file, second=second)
         self._suspected = ""
         """Why a question found the file damaged; the next one puts it aside."""
         self._inode = 0
@@ -440,7 +441,11 @@ def store_of(engine: Engine) -> ReviewStore:
     with _opening:
         store = _open_stores.get(engine.state)
         if store is None:
-            store = ReviewStore(engine.state, make_folder=engine.transactor.make_folder)
+            store = ReviewStore(
+                engine.state,
+                make_folder=engine.transactor.make_folder,
+                second=engine.transactor.second,
+            )
             _open_stores[engine.state] = store
         return store
 
