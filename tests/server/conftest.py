@@ -92,6 +92,11 @@ def build_index(folder: Path) -> None:
 @pytest.fixture
 def serving(tmp_path: Path) -> Serving:
     """`async with serving(config_text, "Notes", …) as served`: vaults are made when they are not there."""
+    return make_serving(tmp_path)
+
+
+def make_serving(tmp_path: Path) -> Serving:
+    """What the fixture `serving` gives, in a folder of its own: for more than one server."""
     environ = make_environ(tmp_path)
     home = tmp_path / "home"
     config_file = home / ".config" / "vaultbridge" / "config.toml"
