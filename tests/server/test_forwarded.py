@@ -124,6 +124,9 @@ NAMES = [
     "X-Goog-Iap-Jwt-Assertion", "X-Client-Cert", "X-SSL-Client-Verify", "SSL-Client-Cert", "X-Rewrite-URL",
     "Max-Forwards", "Surrogate-Capability", "X-Via", "Rndr-Id", "X-Railway-Edge", "X-Replit-User-Id",
     "X-Heroku-Queue-Depth", "X-Request-Start", "Fastly-SSL", "X-HAProxy-Server-State", "X-Github-Edge-Region",
+    "Early-Data", "Client-Cert", "Client-Cert-Chain", "X-SSL-Cert", "X-Amzn-Oidc-Identity",
+    "X-Amzn-Mtls-Clientcert", "X-MS-Client-Principal", "Bypass-Tunnel-Reminder", "Skip_Zrok_Interstitial",
+    "X-Envoy-Peer-Metadata",
 ]  # fmt: skip
 
 
