@@ -37,6 +37,13 @@ class Served:
     def vault(self) -> Path:
         return self.listening.vaults[0].folder
 
+    @property
+    def own_token(self) -> str:
+        """The bridge's own, from its lock file."""
+        lock = next(self.home.glob(".claude/ide/*.lock"))
+        token: str = json.loads(lock.read_text("utf-8"))["authToken"]
+        return token
+
     async def tools(self, **headers: str) -> dict[str, Any]:
         async with self.http.get(f"{self.url}/bridge/v1/tools", headers=headers) as response:
             assert response.status == 200, await response.text()
