@@ -403,7 +403,9 @@ async def test_three_assistants_propose_and_disk_journal_and_undo_agree(page: Pa
         await keep_screenshot(page, "review-three")
         await page.run("location.hash = '#/'")
         banner = "document.querySelector('.waiting')?.innerText.replace(/\\s+/g, ' ')"
-        await page.until(f"{banner}?.includes('3 changes wait for you, proposed by Claude Desktop, Cursor')")
+        await page.until(
+            f"{banner}?.includes('3 changes are waiting for your review, proposed by Claude Desktop, Cursor')"
+        )
         assert await find_barriers(page) == []
         await page.click(".waiting a")
         await wait_for_proposal(page, "Plan.md")

@@ -191,7 +191,7 @@ async def test_diffs_are_listed_shown_accepted_and_rejected_from_a_terminal(
     server: Served, vault: Path
 ) -> None:
     async with server.client() as client, server.editor(proposals=True) as page:
-        assert (await server.command("diffs", vault))[1] == "No change is waiting.\n"
+        assert (await server.command("diffs", vault))[1] == "No changes to review.\n"
         first = await propose(client, vault, "Plain.md", "one\n2\nthree\n")
         await page.next("proposalOpened")
         second = await propose(client, vault, "New.md", "new\n")
@@ -322,7 +322,7 @@ async def test_watching_is_a_front_end_that_asks_about_each_diff_once(
     server: Served, vault: Path, watches: Any
 ) -> None:
     watch = await watches()
-    await watch.until("Waiting for changes. Ctrl-C ends.\n")
+    await watch.until("Waiting for changes. Press Ctrl+C to stop.\n")
     async with server.client() as client:
         first = await propose(client, vault, "Plain.md", "one\n2\nthree\n")
         assert "+2" in await watch.until("accept d1? [y/N] ")

@@ -222,7 +222,7 @@ function FileSection({ file, edit, setEdit, isSingleFile, isEditing, onEdit, onL
           })}
         </fieldset>
       )}
-      {!file.text ? <p class="detail-binary quiet">{file.change === 'deleted' ? 'This file would be deleted.' : `Not a text: ${pluralize(file.size, 'byte')}.`}</p>
+      {!file.text ? <p class="detail-binary quiet">{file.change === 'deleted' ? 'This file would be deleted.' : `Not a text file: ${pluralize(file.size, 'byte')}.`}</p>
         : file.change === 'moved' && file.oldText === file.newText ? <p class="detail-binary quiet">Its text stays the same.</p>
         : <Diff name={file.path} before={file.oldText ?? ''} after={after} showAll={showAll} {...(isEditing && { onEdit: (text: string) => setEdit({ ...edit, text }), onLeave })} />}
     </section>

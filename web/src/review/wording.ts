@@ -29,10 +29,10 @@ const REASONS: Record<string, string> = {
   all: 'every change is reviewed',
   delete: 'it deletes',
   overwrite: 'it overwrites a whole note',
-  loss: 'it removes a considerable part of the text',
+  loss: 'it removes much of the text',
   folder: 'it moves a folder',
   'many files': 'it touches many files',
-  "another's": 'it takes back a change that somebody else made',
+  "another's": 'it undoes somebody else’s change',
   diff: 'Claude Code asks in its editor',
 };
 
@@ -43,7 +43,7 @@ export const OUTCOMES: Record<string, string> = {
   accepted: 'Accepted',
   edited: 'Accepted with your edits',
   rejected: 'Rejected',
-  expired: 'Expired: nobody decided',
+  expired: 'Expired without a review',
   withdrawn: 'Withdrawn by the assistant',
   'accepted-in-terminal': 'Accepted in the terminal',
   'note-changed': 'Accepted, but not written: the note had changed',

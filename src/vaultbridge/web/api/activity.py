@@ -365,7 +365,7 @@ def parse_kinds(kinds: Iterable[str]) -> frozenset[str]:
         raise InvalidArgument(
             f"There is no kind {sorted(unknown)[0][:40]!r}.",
             argument="kind",
-            hint=f"There are: {', '.join(KINDS)}.",
+            hint=f"Choose one of: {', '.join(KINDS)}.",
         )
     return chosen
 
