@@ -43,7 +43,7 @@ def make_absolute(vault: Path, note: str) -> str:
 async def test_select_shows_lines_and_columns_to_the_assistant(server: Served, vault: Path) -> None:
     async with server.client() as client:
         code, out, _ = await server.command("select", vault, "Plain:1-2")
-        assert (code, out) == (0, "Plain.md is selected; 1 assistant(s) connected.\n")
+        assert (code, out) == (0, "Plain.md is selected; 1 assistant connected.\n")
         found = await client.next("selection_changed")
         assert found == {
             "text": "one\ntwo 𝄞 [[Nowhere]]",
@@ -71,7 +71,7 @@ async def test_a_mention_reaches_connected_assistants_and_waits_for_the_next_one
     server: Served, vault: Path
 ) -> None:
     code, out, _ = await server.command("mention", vault, f"{NOTE}#L1-L2")
-    assert code == 0 and out.startswith("No assistant is connected; one that connects within 10 s")
+    assert code == 0 and out.startswith("No assistant is connected. One that connects within 10 seconds gets")
     async with server.client() as client:
         found = await client.next("at_mentioned")
         assert found == {"filePath": make_absolute(vault, NOTE), "lineStart": 0, "lineEnd": 1}
@@ -133,7 +133,11 @@ async def test_status_names_bridges_clients_and_their_last_messages(server: Serv
         assert names[-1] == (">", "selection_changed")
         _, out, _ = await server.command("status")
         assert re.search(rf"^Mein Tresor é  port {server.port}  pid {server.pid}  version ", out)
-        assert "open: Plain.md; 0 diff(s) waiting" in out and "(my-editor)" in out
+        assert (
+            "  open in an editor: Plain.md\n" in out
+            and "waiting for your review" not in out
+            and "(my-editor)" in out
+        )
         assert re.search(
             r"^  a\d+  Claude Code 2\.1\.325 \(Claude Code's /ide, process 4242", out, re.MULTILINE
         )

@@ -280,10 +280,23 @@ def describe_movement(proposal: dict[str, Any]) -> str:
 
 
 def render_proposal_heading(proposal: dict[str, Any]) -> str:
+    moved = proposal["files"][:1]
+    if proposal["label"] == "move" and moved and moved[0]["was"]:
+        count = len(proposal["files"]) - 1 + proposal["moreFiles"]
+        return f"{proposal['id']}  {describe_move(moved[0], links=count)}  ({proposal['assistant']})"
     files = [f"{file['was']} → {file['path']}" if file["was"] else file["path"] for file in proposal["files"]]
     more = len(files) - 3 + proposal["moreFiles"]
     named = ", ".join(files[:3]) + (f" and {more} more" if more > 0 else "")
     return f"{proposal['id']}  {named}  ({proposal['assistant']}: {proposal['label']})"
+
+
+def describe_move(file: dict[str, Any], *, links: int) -> str:
+    """A move as what a person would call it; `links` counts the notes whose links follow."""
+    was, path = file["was"], file["path"]
+    verb = "Rename" if was.rpartition("/")[0] == path.rpartition("/")[0] else "Move"
+    names = f"{was.removesuffix('.md')} → {path.removesuffix('.md')}"
+    follow = f", and update links in {links} note{'s' if links != 1 else ''}" if links else ""
+    return f"{verb} {names}{follow}"
 
 
 def render_proposal(proposal: dict[str, Any]) -> str:

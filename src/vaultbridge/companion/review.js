@@ -116,7 +116,7 @@ class ProposalCard {
     const isOwnText = proposal.texts.has(file.path);
     const hunks = file.hunks ?? [];
     const parts = hunks.map((hunk, index) => this.#drawHunk(file, hunk, index, isOwnText || !isEditable(file)));
-    if (!file.text) parts.push(quiet(file.change === 'deleted' ? 'This file would be deleted.' : `Not a text file: ${pluralize(file.size, 'byte')}.`));
+    if (!file.text) parts.push(quiet(file.change === 'deleted' ? 'This file would be deleted.' : file.change === 'moved' ? 'Its content stays the same.' : `Not a text file: ${pluralize(file.size, 'byte')}.`));
     else if (!hunks.length) parts.push(quiet(file.change === 'moved' ? 'Its text stays the same.' : 'This would not change the note.'));
     if (many && isEditable(file) && proposal.editedPath === null) parts.push(this.#makeEditButton(file));
     return el('section', { class: 'vaultbridge-file' }, ...head, ...parts);

@@ -194,7 +194,7 @@ function FileSection({ file, edit, setEdit, canDecide, isEditing, setEditing }: 
       {isEditing ? <textarea aria-label={`The new text of ${file.path}`} rows={12} spellcheck={false} value={edit?.text ?? ''} onInput={(event) => setEdit({ text: event.currentTarget.value })} />
         : isOwnText ? <Text text={edit?.text ?? ''} />
         : file.fits === false ? <p class="quiet">Too long to show here.</p>
-        : file.size !== undefined ? <p class="quiet">{file.change === 'deleted' ? 'This file would be deleted.' : `Not a text file: ${pluralize(file.size, 'byte')}.`}</p>
+        : file.size !== undefined ? <p class="quiet">{file.change === 'deleted' ? 'This file would be deleted.' : file.change === 'moved' ? 'Its content stays the same.' : `Not a text file: ${pluralize(file.size, 'byte')}.`}</p>
         : file.change === 'moved' && !hunks.length ? <p class="quiet">Its text stays the same.</p>
         : hunks.map((hunk, i) => (
           <div key={i} class={edit?.leftOut?.has(i) ? 'hunk left-out' : 'hunk'}>
