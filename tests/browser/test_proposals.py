@@ -148,6 +148,18 @@ async def test_a_rename_is_called_one_and_the_moved_note_is_shown_as_moved(
             await page.press("a")
             assert not (await waiting).is_error
             assert (vault / "N1.md").read_text("utf-8") == "see [[Find notes]]\n"
+            refused = begin_edit(client, "N2.md", "see", "look at")
+            await wait_for_proposal(page, "N2.md")
+            await page.press("r")
+            assert (await refused).is_error
+            await page.run("location.hash = '#/activity/statistics'")
+            tools = "document.querySelector('.statistics-table')?.innerText"
+            await page.until(f"{tools}?.includes('edit_note')")
+            rows = await page.run(
+                "[...document.querySelectorAll('.statistics-table tbody tr')].map((row) => "
+                "[...row.cells].slice(0, 3).map((cell) => cell.innerText.trim()))"
+            )
+            assert all(failed in ("", "0") for _, _, failed in rows), rows
             run_command(serving, "rename", "Find notes", "Found")
             await page.run("location.hash = '#/activity'")
             await page.until(

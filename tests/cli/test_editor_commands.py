@@ -345,7 +345,7 @@ async def test_a_person_who_watches_is_asked_again_about_a_note_that_changed(
     server: Served, vault: Path, watches: Any
 ) -> None:
     watch = await watches()
-    await watch.until("Ctrl-C ends.\n")
+    await watch.until("Press Ctrl+C to stop.\n")
     async with server.client() as client:
         text = "".join(f"{n}\n" for n in range(20))
         (vault / "Long.md").write_text(text)
@@ -423,7 +423,7 @@ async def test_an_answer_meant_for_a_withdrawn_diff_decides_nothing_else(
 ) -> None:
     """The person types `y` while the diff on the screen is being withdrawn: the next one must not get it."""
     watch = await watches()
-    await watch.until("Ctrl-C ends.\n")
+    await watch.until("Press Ctrl+C to stop.\n")
     async with server.client() as client:
         first = await propose(client, vault, "One.md", "1\n")
         await watch.until("accept d1? [y/N] ")
@@ -461,6 +461,6 @@ async def test_a_watch_whose_input_has_ended_still_shows_and_never_decides(
 
 async def test_a_watch_ends_when_the_bridge_does(server: Served, vault: Path, watches: Any) -> None:
     watch = await watches()
-    await watch.until("Ctrl-C ends.\n")
+    await watch.until("Press Ctrl+C to stop.\n")
     await server.end()
     assert await asyncio.wait_for(watch.process.wait(), BOUND) == 1

@@ -80,7 +80,7 @@ def describe_call(record: CallRecord, visible: VisibleInVault) -> str:
     if record.method.startswith(EVENT):
         return record.query
     tool = _name_tool(record)
-    if record.error == "PERMISSION_DENIED" and touched is not None and touched.proposals:
+    if record.is_rejected and touched is not None:
         seen = [path for folder, path, _ in touched.proposals if visible(folder, path)]
         return f"proposed a change to {join_names(seen)}, which was rejected"
     if record.error:

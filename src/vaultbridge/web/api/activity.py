@@ -230,7 +230,7 @@ class Timeline:
             "text": self._describe(change, maker, folder),
             "ok": True,
             "error": "",
-            "ms": None if maker is None else round(maker.seconds * 1000, 3),
+            "ms": None if maker is None else round(maker.work_seconds * 1000, 3),
             "change": change.id,
             "undoneBy": change.undone_by,
             "undoOf": change.undo_of,
@@ -247,10 +247,10 @@ class Timeline:
                 visible = [file for file in files if self._viewer.visible(touched_folder, file[0])]
                 if (touched_folder, number) == (folder, change.id) and visible:
                     return describe_changes(visible, is_move=change.label == "move")
-        files = [(file.path, file.change, file.was) for file in change.files]
         # A change of folders alone has no files.
-        files = files or [(path, "changed", "") for path in change.paths]
-        return describe_changes(files, is_move=change.label == "move")
+        rows = [(file.path, str(file.change), file.was) for file in change.files]
+        rows = rows or [(str(path), "changed", "") for path in change.paths]
+        return describe_changes(rows, is_move=change.label == "move")
 
 
 def name_actor(change: HistoryEntry) -> str:
