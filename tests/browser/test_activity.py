@@ -253,7 +253,7 @@ async def test_before_anything_has_happened_the_page_says_what_would_appear(
         async with chromium.page(serving.link()) as page:
             await page.until(CONNECTED)
             await page.run("location.hash = '#/activity'")
-            assert "Nothing has happened yet" in await page.text(".timeline .empty")
+            assert "No activity yet" in await page.text(".timeline .empty")
             assert "No assistant is connected" in await page.text(".assistants-none")
             for part, words in (("protocol", "No messages yet"), ("statistics", "No calls yet")):
                 await page.run(f"location.hash = '#/activity/{part}'")

@@ -9,12 +9,14 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from aiohttp import ClientSession
 
 from support.background import ending_bridges
-from support.serve import served
+from support.serve import Served, served
 from support.systemctl import write_program
 from support.waiting import BOUND
 
@@ -86,16 +88,35 @@ async def test_every_command_line_of_the_documents_works(tmp_path: Path) -> None
     home = tmp_path / "home"
     vault = make_home(home)
     with ending_bridges(home / "cache"):
-        failed = await run_lines(home, vault)
+        failed = await run_lines(home, vault, LINES)
     assert not failed
 
 
-async def run_lines(home: Path, vault: Path) -> list[tuple[str, int, str]]:
-    """Each line that failed, with its exit code and what it said."""
+async def connect_assistant(server: Served, name: str) -> None:
+    """Opens a session over MCP and leaves it open: a client of this name is connected from now on."""
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": name, "version": "1"},
+    }
+    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+    headers = {"Accept": "application/json, text/event-stream"}
+    url = f"http://127.0.0.1:{server.port}/mcp"
+    async with ClientSession() as http, http.post(url, json=message, headers=headers) as answer:
+        assert answer.status == 200, await answer.text()
+
+
+async def run_lines(
+    home: Path, vault: Path, lines: Iterable[str], *, assistant: str = ""
+) -> list[tuple[str, int, str]]:
+    """Each line that failed, with its exit code and what it said. `assistant` is the name of a client that is
+    connected meanwhile."""
     async with served(home, vault) as server:
+        if assistant:
+            await connect_assistant(server, assistant)
         environ = {**server.environ, "PATH": f"{home / 'bin'}:{os.environ['PATH']}"}
         failed = []
-        for line in LINES:
+        for line in lines:
             shown = line.replace("VAULT", "Notes").replace("MyVault", "Notes")
             shown = shown.replace("localhost:3000", f"127.0.0.1:{server.port}")
             shown = shown.replace("127.0.0.1:3000", f"127.0.0.1:{server.port}")

@@ -136,7 +136,7 @@ class ReviewStore:
                 raise InvalidArgument(
                     f"{waiting} changes are already waiting for a person, and there is no room for this one: "
                     "it was not made.",
-                    hint="Ask the person to decide on some of them first.",
+                    hint="Ask the person to review some of them first.",
                 )
             cursor = db.execute(
                 "INSERT INTO proposals (status, at, expires, actor, token, pid, tool, label, why, rows, more,"

@@ -195,7 +195,7 @@ class JournalFile:
         except (OSError, sqlite3.Error) as error:
             raise EngineFailure(
                 f"The journal is damaged and cannot be repaired now: {_describe(error)}.",
-                hint="Nothing was changed. It is tried again with the next use.",
+                hint="Nothing was changed. It will be tried again at the next use.",
                 paths=(),
             ) from error
 

@@ -99,7 +99,7 @@ class StoreNotes:
         try:
             return () if data is None else msgspec.json.decode(data, type=tuple[Loss, ...])
         except JSON_ERRORS:
-            return (Loss(0.0, "What was lost of the journal earlier cannot be read any more."),)
+            return (Loss(0.0, "The record of what the journal lost earlier can no longer be read."),)
 
     def add_loss(self, loss: Loss) -> None:
         """Stores it durably, in place of one that is about the same file: salvaging may be interrupted and
