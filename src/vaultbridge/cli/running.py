@@ -217,10 +217,16 @@ def _add_assistant(parser: Parser) -> None:
 
 
 def _pause_or_resume(args: argparse.Namespace, action: str) -> int:
-    resumed = _describe_resumed() if action == "resume" and not args.assistant else ""
+    from vaultbridge.activity.pauses import Pauses
+    from vaultbridge.server.used_vaults import list_known_vaults
+
+    # Before the change: what a bridge will resume.
+    resumed = _describe_resumed(Pauses([known.state for known in list_known_vaults(os.environ)]))
     answer = _ask_bridges(action, args.assistant)
     if answer is None:
-        answer = _change_stored(action, args.assistant, args.vault)
+        pauses = Pauses([find_state(args.vault or find_default_vault())])
+        resumed = _describe_resumed(pauses)
+        answer = _change_stored(pauses, action, args.assistant, args.vault)
     if args.json:
         emit(answer)
         return OK
@@ -234,12 +240,8 @@ def _pause_or_resume(args: argparse.Namespace, action: str) -> int:
     return OK
 
 
-def _describe_resumed() -> str:
-    """What resuming all assistants will change."""
-    from vaultbridge.activity.pauses import Pauses
-    from vaultbridge.server.used_vaults import list_known_vaults
-
-    pauses = Pauses([known.state for known in list_known_vaults(os.environ)])
+def _describe_resumed(pauses: Pauses) -> str:
+    """What resuming all assistants changes there."""
     if pauses.everyone:
         return "Resumed all assistants."
     names = ", ".join(sorted(set(pauses.identities.values())))
@@ -269,10 +271,7 @@ def _ask_bridges(action: str, name: str) -> dict[str, Any] | None:
     }
 
 
-def _change_stored(action: str, name: str, vault: str | None) -> dict[str, Any]:
-    from vaultbridge.activity.pauses import Pauses
-
-    pauses = Pauses([find_state(vault or find_default_vault())])
+def _change_stored(pauses: Pauses, action: str, name: str, vault: str | None) -> dict[str, Any]:
     if not name:
         pauses.pause_everyone() if action == "pause" else pauses.resume_everyone()
         return {"assistants": [], "pausedAll": pauses.everyone}
