@@ -123,9 +123,9 @@ class Index:
     """The index of one vault. Open it with `Index.open`. Any thread may use it; every query goes through
     `reading`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, name: str = schema.INDEX_FILE) -> None:
         self.folder = folder
-        self.file = folder / schema.INDEX_FILE
+        self.file = folder / name
         self.terms = Terms()
         self.language: tuple[int, str] | None = None
         """The language of most notes, and how many notes there were when it was found: see `ranking.rank`."""
@@ -143,10 +143,10 @@ class Index:
         self._closed = False
 
     @classmethod
-    def open(cls, folder: Path) -> Index:
+    def open(cls, folder: Path, name: str = schema.INDEX_FILE) -> Index:
         """Opens the index in a vault's cache folder; creates it if missing and replaces it if unusable."""
         limit_heaps()
-        index = cls(folder)
+        index = cls(folder, name)
         index._prepare()
         return index
 

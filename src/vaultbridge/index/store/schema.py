@@ -10,6 +10,7 @@ the index and is never compared between two indexes.
 
 from __future__ import annotations
 
+import secrets
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
@@ -19,7 +20,7 @@ from typing import Final, TypeVar
 APPLICATION_ID: Final = 0x56425249
 """Marks the file as ours ("VBRI"): another program's SQLite file in its place is not read."""
 
-SCHEMA_VERSION: Final = 14
+SCHEMA_VERSION: Final = 15
 """Raise it whenever a table, the folding of text, the kind of a file or the parser's output changes: indexes
 are then rebuilt."""
 
@@ -151,17 +152,23 @@ LOGGED_CHANGES: Final = 4000
 """How many changes the log has. Applying more would take about as long as reading all files of a vault of
 10,000 notes."""
 
-_EXPECTED: Final = frozenset(
-    ("meta", "files", "texts", "notes", "links", "tags", "aliases", "properties", "tasks", "problems")
-) | {"totals", "marks", "changed", "terms", "words", "vocabulary", "occurrences"}
+_ROW_TABLES: Final = frozenset(
+    ("files", "texts", "notes", "links", "tags", "aliases", "properties", "tasks", "problems")
+) | {"totals", "marks", "changed"}
+
+_EXPECTED: Final = _ROW_TABLES | {"meta", "terms", "words", "vocabulary", "occurrences"}
 
 _COUNTERS: Final = ("generation", "files_version")
 """Numbers by which caches know whether they are current. In a new file they start at the current time, not at
 0: if they repeated a number of the file before it, what was cached from that file would look current."""
 
-_START_META: Final = {"state": "empty", "done": 0, "total": 0, "left_out": "[0,[]]"}
+_IDENTITY: Final = "identity"
+"""A random number in `meta` that no other file has: the index of a scope remembers which one it follows."""
+
+_START_META: Final = {"state": "empty", "done": 0, "total": 0, "left_out": "[0,[]]", "followed": ""}
 """`left_out` is JSON: how many files and folders are not part of the vault although a person may think so,
-then some of their paths, each with the reason (`vault.walk.LEFT_OUT`)."""
+then some of their paths, each with the reason (`vault.walk.LEFT_OUT`). `followed` is only for the index of a
+scope: see `scope_sync`."""
 
 
 IN_LIST: Final = 500
@@ -217,7 +224,8 @@ def create(file: Path) -> None:
         for statement in TABLES.split(";"):
             if statement.strip():
                 db.execute(statement)
-        start = _START_META | dict.fromkeys(_COUNTERS, time.time_ns() // 1000)
+        start: dict[str, int | str] = {**_START_META, _IDENTITY: secrets.randbits(62)}
+        start |= dict.fromkeys(_COUNTERS, time.time_ns() // 1000)
         db.executemany("INSERT INTO meta VALUES (?, ?)", start.items())
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -241,6 +249,14 @@ def log_changes(db: sqlite3.Connection, files: Iterable[int]) -> None:
     db.executemany("INSERT INTO changed (file) VALUES (?)", [(file,) for file in files])
 
 
+def empty(db: sqlite3.Connection) -> None:
+    """Delete what the tables contain, except the words in `terms`: readers have loaded those, and find
+    nothing by them."""
+    for table in sorted(_ROW_TABLES):
+        db.execute(f"DELETE FROM {table}")
+    db.execute("INSERT INTO words (words) VALUES ('delete-all')")
+
+
 def trim_log(db: sqlite3.Connection) -> None:
     """Remove the oldest entries of the log of changes."""
     db.execute("DELETE FROM changed WHERE seq <= (SELECT max(seq) FROM changed) - ?", (LOGGED_CHANGES,))
@@ -261,7 +277,7 @@ def check(file: Path) -> None:
             if lacking := _EXPECTED - tables:
                 raise UnusableIndex(f"tables are missing: {', '.join(sorted(lacking))}")
             known = {name for (name,) in db.execute("SELECT name FROM meta")}
-            if missing := {*_START_META, *_COUNTERS} - known:
+            if missing := {*_START_META, *_COUNTERS, _IDENTITY} - known:
                 raise UnusableIndex(f"values are missing: {', '.join(sorted(missing))}")
             db.execute("SELECT id FROM files LIMIT 1").fetchall()
             db.execute("SELECT rowid FROM words WHERE words MATCH 'a' LIMIT 1").fetchall()
