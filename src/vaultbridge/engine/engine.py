@@ -164,7 +164,7 @@ class Engine:
             embeddings,
             self.cache,
             index=lambda: self.index_sync.index,
-            shown=lambda: self.queries.view_filter(),
+            shown=lambda: self.queries.shown_in_views(),
             unknown=lambda: self.settings.exclusions_unknown,
         )
         self.queries = Queries(self.root, self.index_sync, scope, lambda: self.settings, self._model.view)

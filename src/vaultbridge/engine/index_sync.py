@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from vaultbridge.engine.follower import Follower, OthersChanges
 from vaultbridge.engine.index_leader import IndexLeader
+from vaultbridge.engine.scoped_index import ScopedIndexes
 from vaultbridge.errors import EngineFailure, TimedOut, VaultbridgeError
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.paths import Root, VaultPath
@@ -120,6 +121,7 @@ class IndexSync:
         """When the last comparison ended, and when it began."""
         self._left_out = 0
         """How many files left out have been logged: each number is logged once."""
+        self.scoped = ScopedIndexes(root, folder)
         self._follower = Follower(self._index_own, self._tidy)
         self._others = OthersChanges(journal)
         self._listeners: list[ChangeListener] = []
@@ -253,14 +255,18 @@ class IndexSync:
 
     def wait_complete(self) -> None:
         """Called before a change that must know every link: waits for a first build. Raises TimedOut."""
+        self.wait_until_complete(lambda: self.index)
+
+    def wait_until_complete(self, get_index: Callable[[], Index]) -> Index:
         deadline = time.monotonic() + COMPLETE_SECONDS
-        while not self.index.status().complete:
+        while not (index := get_index()).status().complete:
             self._checkpoint("waiting for the index")
             if time.monotonic() > deadline or self._stop.wait(COMPLETE_POLL_SECONDS):
                 raise TimedOut(
                     "The index is still being built.",
                     hint="A move needs to know every link. Try again in a moment.",
                 )
+        return index
 
     def whole_index(self) -> Index:
         """The index, up to date and complete. Raises TimedOut."""
@@ -298,6 +304,7 @@ class IndexSync:
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
         self._follower.close(WAIT_SECONDS)
+        self.scoped.close()
         with self._syncing, self._opening:
             self._closed = True
             if self._index is not None:

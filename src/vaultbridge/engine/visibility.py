@@ -64,23 +64,18 @@ class ExistenceFilter(FileFilter):
 
 
 class ViewFilter(FileFilter):
-    """Says whether a file that `exists` is not ignored by the app."""
+    """Says whether a file is not ignored by the app."""
 
-    __slots__ = ("exists", "ignored")
+    __slots__ = ("ignored",)
 
-    def __init__(self, exists: ExistenceFilter | None, ignored: IgnoreFilters) -> None:
-        self.exists = exists
+    def __init__(self, ignored: IgnoreFilters) -> None:
         self.ignored = ignored
 
     def __call__(self, path: str) -> bool:
-        return (self.exists is None or self.exists(path)) and not self.ignored.match(path)
+        return not self.ignored.match(path)
 
     def list_differing(self, earlier: Visible) -> Collection[str] | None:
-        if not isinstance(earlier, ViewFilter) or earlier.ignored != self.ignored:
-            return None
-        if self.exists is None or earlier.exists is None:
-            return () if self.exists is earlier.exists else None
-        return self.exists.list_differing(earlier.exists)
+        return () if isinstance(earlier, ViewFilter) and earlier.ignored == self.ignored else None
 
 
 class Visibility:
@@ -123,10 +118,12 @@ class Visibility:
         self._exists = (generation, exists)
         return exists
 
-    def view_filter(self, exists: ExistenceFilter | None, ignored: IgnoreFilters) -> ViewFilter:
+    def view_filter(self, ignored: IgnoreFilters) -> ViewFilter | None:
+        if not ignored.filters:
+            return None
         view = self._view
-        if view is None or view.exists is not exists or view.ignored != ignored:
-            view = self._view = ViewFilter(exists, ignored)
+        if view is None or view.ignored != ignored:
+            view = self._view = ViewFilter(ignored)
         return view
 
 

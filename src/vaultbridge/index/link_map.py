@@ -47,14 +47,13 @@ def read_link_map(
     index: Index,
     *,
     visible: Visible | None = None,
-    exists: Visible | None = None,
     attachments: bool = False,
     unresolved: bool = False,
 ) -> LinkMap:
     """Reads the map. With `attachments`, other files are nodes too; with `unresolved`, so are the targets of
     links that lead to no file."""
     status = index.status()
-    graph = LinkGraph(index, visible=visible, exists=exists)
+    graph = LinkGraph(index, visible=visible)
     nodes: dict[int, int] = {}
     paths: list[str] = []
     kinds: list[int] = []

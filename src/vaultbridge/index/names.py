@@ -73,15 +73,15 @@ class NameLookup:
     """Lenient lookup over all files of an index, including attachments. Any thread may use it."""
 
     def __init__(self, index: Index) -> None:
-        self._index = index
+        self.index = index
         self._known: _KnownNames | None = None
 
     def find(self, name: str, *, source: str = "", visible: Visible | None = None) -> LookupResult:
         """Finds the file that `name` means. With a `source` note, a bare name prefers files near it, as a
         link there would; without one, a name found in several folders is ambiguous."""
         wanted = _strip_wrapping(name)
-        with self._index.reading() as db:
-            table = _VisibleTable(self._index.table(db), visible)
+        with self.index.reading() as db:
+            table = _VisibleTable(self.index.table(db), visible)
             steps: tuple[tuple[How, Callable[[], Iterable[str]]], ...] = (
                 ("path", lambda: [wanted] if table.has(wanted) else []),
                 ("extension", lambda: [wanted + ".md"] if table.has(wanted + ".md") else []),
@@ -102,7 +102,7 @@ class NameLookup:
         self, db: sqlite3.Connection, wanted: str, visible: Visible | None
     ) -> tuple[VaultPath, ...]:
         # Hidden names are left out from the start: they must not use up a limit.
-        index = self._index
+        index = self.index
         paths = index.paths(db) if visible is None else index.visible_files(db, visible).paths
         known = self._known = _read_names(db, paths, self._known)
         return _find_closest(wanted[:NAME_CHARS], known)

@@ -113,8 +113,8 @@ def draw_graph(
     reasons for notes that could be linked with it."""
     places = {path: place for place, path in enumerate(dict.fromkeys([root, *notes]))}
     queries = context.engine.queries
-    with queries.index().reading() as db:
-        neighbours = queries.neighbours(db)
+    with queries.snapshot() as at:
+        neighbours = queries.neighbours(at)
         edges = {
             (min(places[path], places[other]), max(places[path], places[other]))
             for path in places

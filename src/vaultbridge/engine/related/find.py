@@ -10,7 +10,6 @@ disk, so that the edit is refused if the note has changed since.
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from collections.abc import Collection, Iterator, Sequence, Set
 from heapq import nsmallest
 from itertools import chain
@@ -44,8 +43,8 @@ from vaultbridge.vault.paths import VaultPath
 
 if TYPE_CHECKING:
     from vaultbridge.engine.engine import Engine
+    from vaultbridge.engine.queries import Snapshot
     from vaultbridge.index.query.hits import HitMatch
-    from vaultbridge.index.store.database import Index
 
 MENTION_WEIGHT: Final = 1.6
 MENTIONED_WEIGHT: Final = 0.8
@@ -152,12 +151,12 @@ def find_related_to_text(engine: Engine, text: str, *, limit: int = 10, offset: 
 class RelatedSearch:
     """One look at the vault, within one reading transaction of the index."""
 
-    def __init__(self, engine: Engine, index: Index, db: sqlite3.Connection) -> None:
+    def __init__(self, engine: Engine, at: Snapshot) -> None:
         self.engine = engine
-        self.index = index
-        self.db = db
-        self.shown = engine.queries.view_filter()
-        self.table: FileTable = engine.queries.visible_table()
+        self.db = at.db
+        index, db = at.index, at.db
+        self.shown = at.shown
+        self.table: FileTable = index.table(db)
         self.paths = index.paths(db)
         self.hidden: Set[int] = NONE_HIDDEN
         searchable = index.searchable(db)
@@ -165,19 +164,17 @@ class RelatedSearch:
             files = index.visible_files(db, self.shown)
             searchable, self.hidden = files.searchable, files.hidden
         self.count = len(searchable)
-        self.around: Neighbours = engine.queries.neighbours(db)
+        self.around: Neighbours = engine.queries.neighbours(at)
         self._sizes = index.sizes(db)[0]
         self._alias_keys = self._load_alias_keys()
-        # Hidden names too: they only decide what is looked up, and a look-up finds no hidden note.
-        self._beginnings = Beginnings(chain(engine.queries.table().list_keys(".md"), self._alias_keys))
+        self._beginnings = Beginnings(chain(self.table.list_keys(".md"), self._alias_keys))
         self._shared: tuple[Subject, dict[int, SharedWords]] | None = None
 
     @classmethod
     @contextlib.contextmanager
     def open(cls, engine: Engine) -> Iterator[RelatedSearch]:
-        index = engine.queries.index()
-        with index.reading() as db:
-            yield cls(engine, index, db)
+        with engine.queries.snapshot() as at:
+            yield cls(engine, at)
 
     def find_id(self, path: str) -> int:
         """The id of a file, 0 if there is none."""
@@ -185,7 +182,7 @@ class RelatedSearch:
         return 0 if row is None else int(row[0])
 
     def _load_alias_keys(self) -> set[str]:
-        """The keys of all aliases, hidden ones too, as one text: few of the words in a note are aliases. No
+        """The keys of all aliases as one text: few of the words in a note are aliases. No
         line of a note can mention an alias of several lines, so that it does not matter that such a key is
         split here."""
         (joined,) = self.db.execute("SELECT group_concat(key, char(10)) FROM aliases").fetchone()
@@ -198,7 +195,11 @@ class RelatedSearch:
         return [self.paths[id_] for (id_,) in rows if id_ not in self.hidden]
 
     def sees(self, path: str) -> bool:
+        """Whether a file belongs in views."""
         return self.shown is None or self.shown(path)
+
+    def _knows(self, path: str) -> bool:
+        return path in self.table and self.sees(path)
 
     def lookup(self, key: str) -> Sequence[str]:
         """The notes that have a name or alias with this key."""
@@ -335,7 +336,7 @@ class RelatedSearch:
         embeddings = self.engine.embeddings
         if embeddings is None:
             return
-        for near in embeddings.rank_by_note(subject.path, limit=CANDIDATES, visible=self.sees):
+        for near in embeddings.rank_by_note(subject.path, limit=CANDIDATES, visible=self._knows):
             if near.path not in linked and self.find_id(near.path) and near.score > MEANING_FLOOR:
                 evidence = self._add(found, near.path)
                 evidence.meaning = near.score

@@ -165,7 +165,13 @@ _COUNTERS: Final = ("generation", "files_version")
 _IDENTITY: Final = "identity"
 """A random number in `meta` that no other file has: the index of a scope remembers which one it follows."""
 
-_START_META: Final = {"state": "empty", "done": 0, "total": 0, "left_out": "[0,[]]", "followed": ""}
+_START_META: Final[dict[str, int | str]] = {
+    "state": "empty",
+    "done": 0,
+    "total": 0,
+    "left_out": "[0,[]]",
+    "followed": "",
+}
 """`left_out` is JSON: how many files and folders are not part of the vault although a person may think so,
 then some of their paths, each with the reason (`vault.walk.LEFT_OUT`). `followed` is only for the index of a
 scope: see `scope_sync`."""

@@ -170,15 +170,12 @@ def read_links(
     queries: Queries, known: LinkMap | None, *, attachments: bool = False, unresolved: bool = False
 ) -> tuple[LinkMap, bool]:
     """All notes and their links, and whether that depends only on the index. If it does, `known`, an earlier
-    result with the same arguments, is returned as long as the index stays the same. For a reader with a
-    scope it does not: what they may see can change while the index stays the same."""
-    index = queries.index()
-    shown, exists = queries.visibility()
+    result with the same arguments, is returned as long as the index stays the same. While the app ignores
+    files it does not: its filters can change while the index stays the same."""
+    index, shown = queries.index(), queries.view_filter()
     status = index.status()
     now = (status.generation, status.complete)
     if known is not None and shown is None and now == (known.generation, known.complete):
         return known, True
-    link_map = read_link_map(
-        index, visible=shown, exists=exists, attachments=attachments, unresolved=unresolved
-    )
+    link_map = read_link_map(index, visible=shown, attachments=attachments, unresolved=unresolved)
     return link_map, shown is None

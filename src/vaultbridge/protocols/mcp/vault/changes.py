@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from vaultbridge.errors import VaultbridgeError
@@ -201,7 +202,7 @@ class VaultChanges:
                 if engine.index_sync.is_leader:
                     continue
                 try:
-                    now = await self._workers.run(lambda engine=engine: engine.queries.status.generation)  # type: ignore[misc]
+                    now = await self._workers.run(partial(read_generation, engine))
                 except VaultbridgeError as error:
                     log.debug("the index cannot be asked: %s", error)
                     continue
@@ -211,6 +212,11 @@ class VaultChanges:
                     self._generations[name] = now
                     self._add_report(name, None)
             await asyncio.sleep(POLL_SECONDS)
+
+
+def read_generation(engine: Engine) -> int:
+    """The index's counter of writes. That of a scoped index rises only when somebody asks it."""
+    return engine.index_sync.index.status().generation
 
 
 def read_files_version(engine: Engine) -> int:

@@ -349,6 +349,7 @@ class VaultProvider:
         for change in engine.recovered:
             log.warning("%s: recovered an interrupted change: %s", name, change)
         self._changes.attach(name, engine)
+        engine.queries.prepare()
         if self._settings.lead:
             engine.index_sync.start()
             engine.start_embeddings()
