@@ -7,40 +7,30 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.index import Vault, dump
+from support.index import Members, Vault, dump
 from vaultbridge.index.scope_sync import ScopeSynchronizer, Step, read_followed
 from vaultbridge.index.store import schema
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.store.schema import LOGGED_CHANGES
-from vaultbridge.index.sync import Synchronizer
-from vaultbridge.vault.file_links import LinkFinder
+from vaultbridge.index.sync import Synchronizer, mark_ignored, read_ignore_filters
 from vaultbridge.vault.paths import Root
 from vaultbridge.vault.scope import Scope
 
 FOLDERS = ("", "A/", "A/B/", "Private/", "Private/Sub/", "Zz/")
 NAMES = ("one", "Two", "two", "three", "four 1", "four 2")
+IGNORED = ("A/B/", "Zz/", "/four/", "Private/", "/pn/")
 SCOPES = {
     "a folder denied": Scope(deny=("Private/",)),
     "names denied": Scope(deny=("two", "four*", "A/")),
     "little allowed": Scope(allow=("A/B/",)),
     "nothing allowed": Scope(allow=("Nowhere/",)),
 }
-
-
-class Members:
-    def __init__(self, root: Root, scope: Scope) -> None:
-        self.scope = scope
-        self.links = LinkFinder(root)
-        self.shows = scope.visible
-
-    def find_links_to_hidden(self, folders: Mapping[str, Collection[str]]) -> frozenset[str]:
-        return self.links.find(folders, self.scope.visible, self.scope.may_contain)
 
 
 class Scoped:
@@ -78,6 +68,8 @@ class Scoped:
         copy.mkdir(parents=True, exist_ok=True)
         index = Index.open(folder)
         try:
+            with self.vault.index.reading() as db:
+                mark_ignored(index, read_ignore_filters(db))
             Synchronizer(Root(copy), index).sync_all()
             return dump(index)
         finally:
@@ -145,6 +137,8 @@ def test_it_equals_the_index_of_the_visible_files_whatever_happens(
             change(empty_vault, draw)
             if draw.random() < 0.5:
                 empty_vault.sync_all()
+        if draw.random() < 0.3:
+            empty_vault.ignore(*draw.sample(IGNORED, draw.randint(0, 2)))
         empty_vault.sync_all()
         if draw.random() < 0.3:
             # Left in the middle, and taken up by another process.
@@ -277,14 +271,14 @@ def test_while_the_full_index_is_being_built_it_has_what_that_has(make_vault: An
 _FILLER = """
 import sys
 from pathlib import Path
-from support.index import Index
-from index.test_scope_sync import Members, SCOPES
+from support.index import Index, Members
+from vaultbridge.vault.scope import Scope
 from vaultbridge.index.scope_sync import ScopeSynchronizer
 from vaultbridge.vault.paths import Root
 
 cache, vault = map(Path, sys.argv[1:3])
 full, scoped = Index.open(cache), Index.open(cache / "scopes", "scope.sqlite3")
-sync = ScopeSynchronizer(full, scoped, Members(Root(vault), SCOPES["a folder denied"]), batch_files=5)
+sync = ScopeSynchronizer(full, scoped, Members(Root(vault), Scope(deny=("Private/",))), batch_files=5)
 print("begun", flush=True)
 while sync.step() != "current":
     print("step", flush=True)

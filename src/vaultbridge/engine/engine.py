@@ -152,6 +152,7 @@ class Engine:
                 self.root,
                 self.cache,
                 self.transactor.journal,
+                settings=lambda: self.settings,
                 clock=clock,
                 checkpoint=checkpoint,
                 returned=self._recover,

@@ -22,6 +22,7 @@ from vaultbridge.engine.scoped_index import ScopedIndexes
 from vaultbridge.errors import EngineFailure, TimedOut, VaultbridgeError
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.settings import VaultSettings
 from vaultbridge.vault.write.journal import Journal
 from vaultbridge.vault.write.replace import remove_leftover
 from vaultbridge.vault.write.transaction import ignore_checkpoint
@@ -75,10 +76,11 @@ class Watcher(Protocol):
 
 class IndexSync:
     """Owns the index of one vault in this process. Any thread may call it. `watch` makes the watcher that
-    reports changes while this process leads; by default it uses the system's notifications. `checkpoint` is
-    called before each query ("query"), while a change waits for a first build ("waiting for the index") and
-    before the watch is trusted after a comparison ("compared"). `returned` is called when the vault is there
-    again after it was missing, before it is compared."""
+    reports changes while this process leads; by default it uses the system's notifications. `settings` are
+    the app's as they are now: they say which files it ignores. `checkpoint` is called before each query
+    ("query"), while a change waits for a first build ("waiting for the index") and before the watch is
+    trusted after a comparison ("compared"). `returned` is called when the vault is there again after it was
+    missing, before it is compared."""
 
     def __init__(
         self,
@@ -86,6 +88,7 @@ class IndexSync:
         folder: Path,
         journal: Journal,
         *,
+        settings: Callable[[], VaultSettings] = VaultSettings,
         clock: Callable[[], float] = time.time,
         checkpoint: Callable[[str], None] = ignore_checkpoint,
         watch: Callable[[Root, Callable[[WatchEvent], None]], Watcher] | None = None,
@@ -94,6 +97,7 @@ class IndexSync:
         self._root = root
         self._folder = folder
         self._writer_lock = journal.writer_lock
+        self._settings = settings
         self._clock = clock
         self._checkpoint = checkpoint
         self._make_watcher = watch
@@ -202,6 +206,7 @@ class IndexSync:
         # The index still has the notes of a vault that is missing now.
         self._root.check()
         self._follower.wait(WAIT_SECONDS)
+        self._mark_ignored()
         complete = self.index.status().complete
         # A first build reads the files as they are now.
         if complete and not self._others.index_new(self._index_written):
@@ -218,6 +223,11 @@ class IndexSync:
                 self.refresh()
         finally:
             self._syncing.release()
+
+    def _mark_ignored(self) -> None:
+        from vaultbridge.index.sync import mark_ignored
+
+        mark_ignored(self.index, self._settings().ignore_filters)
 
     def during_edit(self) -> AbstractContextManager[None]:
         """Held while this process carries out an edit: what it wrote before is indexed a little later."""
@@ -429,6 +439,8 @@ class IndexSync:
         """Compares everything, by stat. Also removes temporary files of a writer whose journal is gone: a
         journal that exists has removed its own."""
         started = time.monotonic()
+        # Before a first build, so that it writes each file once.
+        self._mark_ignored()
         report = self._synchronizer().sync_all(progress, self._stop.is_set)
         self._compared = time.monotonic()
         self._looked = started

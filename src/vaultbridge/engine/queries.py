@@ -2,7 +2,8 @@
 
 Every query first waits until changes under way are indexed. A hidden note does not exist in any answer,
 because the index of the scope does not have it (`engine.scoped_index`); the full index is only for drafts.
-Files that the app's ignore filters name are left out of search, tag and graph views only.
+Files that the app ignores are left out of search, tag and graph views only, which the index decides too
+(`files.ignored`); whenever the settings name other files, they are marked before the next query.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     import sqlite3
 
     from vaultbridge.index.files import FoundProblem, IndexedFile, IndexedNote, Order
-    from vaultbridge.index.graph import Backlink, LinkGraph, OutgoingLink
+    from vaultbridge.index.graph import Backlink, LinkGraph, OutgoingLink, UnresolvedTarget
     from vaultbridge.index.listing import (
         FileInfo,
         ListPage,
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
         TagCount,
         TaskPage,
     )
-    from vaultbridge.index.missing import UnresolvedTarget
     from vaultbridge.index.names import NameLookup
     from vaultbridge.index.query.search import SearchPage, Sort
     from vaultbridge.index.ranking.rank import RankedPage
@@ -59,12 +59,10 @@ ALL: Final = -1
 
 
 class Snapshot(Struct, frozen=True):
-    """One state of the index of what the caller may see: the index, a reading transaction, and which files
-    belong in views (None: all)."""
+    """One state of the index of what the caller may see: the index, and a transaction that reads it."""
 
     index: Index
     db: sqlite3.Connection
-    shown: Visible | None
 
 
 class Queries:
@@ -102,22 +100,16 @@ class Queries:
     def prepare(self) -> None:
         """Called by a server that keeps running: fills the index of the scope from now on, while queries are
         answered from what it has. Returns at once."""
-        self._sync.scoped.fill_in_background = True
-        if parts := self._scope.parts:
-            self._sync.scoped.catch_up(self._sync.index, parts)
-
-    def view_filter(self) -> Visible | None:
-        """Says whether a file that exists for the caller belongs in search, tag and graph views; None when
-        all do. Valid for one query."""
-        return self._visibility.view_filter(self._settings().ignore_filters)
+        self._sync.scoped.prepare(self._sync.index, self._scope.parts)
 
     def shown_in_views(self) -> Visible | None:
-        """Says whether a file exists for the caller and belongs in views; None when all do."""
-        shown = self.view_filter()
+        """Says whether a file exists for the caller and belongs in search, tag and graph views; None when all
+        do."""
+        ignored = self._settings().ignore_filters
         if not self._scope.parts:
-            return shown
+            return (lambda path: not ignored.match(path)) if ignored.filters else None
         table = self.visible_table()
-        return lambda path: path in table and (shown is None or shown(path))
+        return lambda path: path in table and not ignored.match(path)
 
     def existence_filter(self) -> Visible:
         """Says whether a file of the vault exists for the caller, indexed or not: for drafts, which contain
@@ -159,7 +151,7 @@ class Queries:
         """One state of the index, up to date: everything asked of it agrees."""
         index = self.index()
         with index.reading() as db:
-            yield Snapshot(index, db, self.view_filter())
+            yield Snapshot(index, db)
 
     def search(
         self,
@@ -179,7 +171,6 @@ class Queries:
             limit=limit,
             offset=offset,
             sort=sort,
-            visible=self.view_filter(),
             matches_per_note=matches_per_note,
             context=context,
         )
@@ -202,7 +193,6 @@ class Queries:
             question,
             limit=limit,
             offset=offset,
-            visible=self.view_filter(),
             sections_per_note=sections_per_note,
             explain=explain,
             extra_views=(*extra_views, *self._extra_views(question)),
@@ -238,16 +228,16 @@ class Queries:
 
     # Links. A note that the app ignores still counts as a source of backlinks.
 
-    def _graph(self, visible: Visible | None = None) -> LinkGraph:
+    def _graph(self) -> LinkGraph:
         from vaultbridge.index.graph import LinkGraph
 
-        return LinkGraph(self.index(), visible=visible)
+        return LinkGraph(self.index())
 
     def neighbours(self, at: Snapshot) -> Neighbours:
         """What a file is linked with, either way."""
         from vaultbridge.index.graph import LinkGraph
 
-        graph = LinkGraph(at.index, visible=at.shown)
+        graph = LinkGraph(at.index)
         return both_ways(graph.neighbours(at.db, incoming=False), graph.neighbours(at.db, incoming=True))
 
     def backlinks(self, path: VaultPath) -> list[Backlink]:
@@ -259,22 +249,22 @@ class Queries:
     def unresolved(
         self, *, limit: int = ALL, offset: int = 0, sources: int = ALL
     ) -> ListPage[UnresolvedTarget]:
-        return self._graph(self.view_filter()).unresolved(limit=limit, offset=offset, sources=sources)
+        return self._graph().unresolved(limit=limit, offset=offset, sources=sources)
 
     def unresolved_count(self) -> tuple[int, int]:
         """How many links lead to no file, and how many different targets they name."""
-        return self._graph(self.view_filter()).unresolved_count()
+        return self._graph().unresolved_count()
 
     def unresolved_places(self, *, limit: int = ALL, offset: int = 0) -> ListPage[tuple[VaultPath, str]]:
-        return self._graph(self.view_filter()).unresolved_places(limit=limit, offset=offset)
+        return self._graph().unresolved_places(limit=limit, offset=offset)
 
     def orphans(self, *, attachments: bool = False, limit: int = ALL, offset: int = 0) -> ListPage[VaultPath]:
-        return self._graph(self.view_filter()).orphans(attachments=attachments, limit=limit, offset=offset)
+        return self._graph().orphans(attachments=attachments, limit=limit, offset=offset)
 
     def unused_files(self) -> set[VaultPath]:
         """Files that no other file links to. A link from a note that the app ignores counts: it would break
         if the file were deleted."""
-        return set(self._graph().orphans(attachments=True).rows)
+        return self._graph().unused_files()
 
     def untagged(self) -> set[str]:
         """Notes without a tag."""
@@ -283,7 +273,7 @@ class Queries:
         return files.list_untagged(self.index())
 
     def dead_ends(self, *, limit: int = ALL, offset: int = 0) -> ListPage[VaultPath]:
-        return self._graph(self.view_filter()).dead_ends(limit=limit, offset=offset)
+        return self._graph().dead_ends(limit=limit, offset=offset)
 
     def neighbourhood(
         self, path: VaultPath, depth: int, *, limit: int = NEIGHBOURHOOD_NOTES
@@ -301,7 +291,7 @@ class Queries:
     def tags(self) -> list[TagCount]:
         from vaultbridge.index import listing
 
-        return listing.list_tags(self.index(), visible=self.view_filter())
+        return listing.list_tags(self.index())
 
     def notes_with_tag(self, tag: str) -> list[VaultPath]:
         """The notes with the tag or one nested in it. Ignored notes are included, because a rename must reach
@@ -314,14 +304,12 @@ class Queries:
     def properties(self) -> list[PropertySummary]:
         from vaultbridge.index import listing
 
-        return listing.list_properties(self.index(), visible=self.view_filter())
+        return listing.list_properties(self.index())
 
     def property_values(self, name: str, *, limit: int = ALL, offset: int = 0) -> ListPage[PropertyValue]:
         from vaultbridge.index import listing
 
-        return listing.list_property_values(
-            self.index(), name, limit=limit, offset=offset, visible=self.view_filter()
-        )
+        return listing.list_property_values(self.index(), name, limit=limit, offset=offset)
 
     def tasks(
         self,
@@ -349,7 +337,6 @@ class Queries:
             places=None
             if links_to is None
             else {(link.source, link.line) for link in self.backlinks(links_to)},
-            visible=self.view_filter(),
             limit=limit,
             offset=offset,
         )

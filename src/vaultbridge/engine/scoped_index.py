@@ -44,6 +44,10 @@ TOUCH_SECONDS: Final = 3600.0
 POLL_SECONDS: Final = 0.2
 """How often whoever fills an index looks whether the full one has more, or another process has finished."""
 
+SMALL_SECONDS: Final = 1.0
+"""How long a query waits for an index that is being filled: that of some hundred notes is by then, so that
+only the first answers about a large scope are partial."""
+
 OTHER_SECONDS: Final = 10.0
 """How long a query waits for another process that fills its index; then it goes on by itself, which only
 costs time."""
@@ -117,13 +121,18 @@ class ScopedIndexes:
         self._guard = threading.Lock()
         self._opened: dict[str, _Opened] = {}
         self._stop = threading.Event()
-        self.fill_in_background = False
-        """Whether queries are answered while an index is being filled, from what it has."""
+        self._in_background = False
+
+    def prepare(self, full: Index, parts: tuple[Scope, ...]) -> None:
+        """From now on queries do not wait until an index is filled. That of this scope is filled now."""
+        self._in_background = True
+        if parts:
+            self._start_filling(self._open(full, parts))
 
     def catch_up(self, full: Index, parts: tuple[Scope, ...]) -> Index:
         """The index of a scope, as far as the full one is. It is incomplete while either is being filled."""
         opened = self._open(full, parts)
-        if not self.fill_in_background:
+        if not self._in_background:
             self._fill(opened)
         elif opened.index.status().complete:
             with opened.one_at_a_time:
@@ -131,7 +140,9 @@ class ScopedIndexes:
             if not complete:
                 self._start_filling(opened)
         else:
-            self._start_filling(opened)
+            filler = self._start_filling(opened)
+            if filler is not None and full.status().complete:
+                filler.join(SMALL_SECONDS)
         return opened.index
 
     def _open(self, full: Index, parts: tuple[Scope, ...]) -> _Opened:
@@ -180,14 +191,17 @@ class ScopedIndexes:
         finally:
             filling.release()
 
-    def _start_filling(self, opened: _Opened) -> None:
+    def _start_filling(self, opened: _Opened) -> threading.Thread | None:
+        """Returns the thread that fills the index; None after `close`."""
         with self._guard:
-            if self._stop.is_set() or (opened.filler is not None and opened.filler.is_alive()):
-                return
-            opened.filler = threading.Thread(
-                target=self._fill_and_log, args=(opened,), name="scope-filler", daemon=True
-            )
-            opened.filler.start()
+            if self._stop.is_set():
+                return None
+            if opened.filler is None or not opened.filler.is_alive():
+                opened.filler = threading.Thread(
+                    target=self._fill_and_log, args=(opened,), name="scope-filler", daemon=True
+                )
+                opened.filler.start()
+            return opened.filler
 
     def _fill_and_log(self, opened: _Opened) -> None:
         try:

@@ -369,13 +369,19 @@ class ScopeSynchronizer:
         if row.state != INDEXED or copied.note is None or _has_content(db, known, copied):
             write.update_stat(db, row.id, entry, trusted=trusted)
             return 0
-        target = write.FileWrite(db, row.id, entry, trusted, lambda: self._read_table(db), ids, totals)
+        ignored = bool(row.ignored)
+        target = write.FileWrite(
+            db, row.id, entry, trusted, ignored, lambda: self._read_table(db), ids, totals
+        )
         rows = _make_rows(copied)
+        if known.state == INDEXED and known.ignored != row.ignored:
+            self._terms.add(db, write.set_ignored(target, rows))
+            return 0
         if known.state == INDEXED:
             self._terms.add(db, write.replace_content(target, rows))
             return 0
         write.insert_content(target, rows)
-        if are_current(db):
+        if are_current(db) and not ignored:
             # A first filling collects them at its end.
             self._terms.add(db, collect_terms(rows, row.path))
         return 1
@@ -435,13 +441,25 @@ class _Names:
         new: list[write.FileValues] = []
         for row in rows:
             entry = FileEntry(VaultPath(row.path), row.size, row.mtime_ns, row.ino, kind_of(row.path))
-            if _read_row(self._db, row.id) is None:
+            known = _read_row(self._db, row.id)
+            if known is None:
                 searched = write.is_searched(row.kind)
-                new.append(write.make_file_row(row.id, entry, trusted=bool(row.trusted) and not searched))
+                new.append(
+                    write.make_file_row(
+                        row.id,
+                        entry,
+                        trusted=bool(row.trusted) and not searched,
+                        ignored=bool(row.ignored),
+                    )
+                )
                 self.table.add(row.path)
                 self.renamed.append(row.path)
                 self.searched += searched
-            elif row.state == NAME_ONLY:
+                continue
+            if known.state != INDEXED and known.ignored != row.ignored:
+                ignored = bool(row.ignored)
+                write.set_ignored_without_content(self._db, row.id, totals, ignored=ignored)
+            if row.state == NAME_ONLY:
                 write.update_stat(self._db, row.id, entry, trusted=bool(row.trusted))
         write.insert_files(self._db, new, totals)
 
@@ -511,7 +529,7 @@ def _agree(row: StoredFile | None, other: StoredFile | None) -> bool:
 
 def _has_content(db: sqlite3.Connection, known: StoredFile, copied: _Copied) -> bool:
     """Whether the content is in the scoped index already."""
-    if known.state != INDEXED or known.hash != copied.row.hash:
+    if (known.state, known.hash, known.ignored) != (INDEXED, copied.row.hash, copied.row.ignored):
         return False
     if known.hash:
         return True

@@ -34,13 +34,15 @@ from vaultbridge.index.store.database import (
     write_meta,
 )
 from vaultbridge.index.store.relink import Known
-from vaultbridge.index.store.rows import collect_terms
+from vaultbridge.index.store.rows import build_rows, collect_terms, decode_note
 from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING
 from vaultbridge.index.totals import Totals
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.links.resolve import FileTable, file_name, name_key
 from vaultbridge.system import FileStat, is_racy
+from vaultbridge.vault.file_types import kind_of
 from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.settings import IgnoreFilters
 from vaultbridge.vault.walk import FileEntry, Skipped, Unreadable
 
 BATCH_FILES: Final = 2000
@@ -253,6 +255,69 @@ class Synchronizer:
             return {id_: Known(*row) for id_, row in rows if row is not None}
 
 
+def read_ignore_filters(db: sqlite3.Connection) -> IgnoreFilters:
+    """The filters by which `files.ignored` is set."""
+    (value,) = db.execute("SELECT value FROM meta WHERE name = 'ignore_filters'").fetchone()
+    return IgnoreFilters(tuple(msgspec.json.decode(value)))
+
+
+def mark_ignored(index: Index, filters: IgnoreFilters) -> None:
+    """Marks the files that these filters name, if the index knows others: the settings have changed. Ends
+    when all are marked; files are written in batches, and the filters with the last one, so that whoever asks
+    meanwhile goes on with it."""
+    wanted = msgspec.json.encode(filters.filters).decode()
+    terms = write.TermWriter()
+    while True:
+        with index.reading() as db:
+            (known,) = db.execute("SELECT value FROM meta WHERE name = 'ignore_filters'").fetchone()
+            if known == wanted:
+                return
+            rows = db.execute("SELECT id, path, ignored FROM files")
+            differing = [id_ for id_, path, ignored in rows if filters.match(path) != bool(ignored)]
+        with index.writing() as db:
+            totals = Totals(db)
+            table = cache(partial(index.table_while_writing, db))
+            for id_ in differing[:MARKED_FILES]:
+                _mark_file(db, id_, filters, totals, terms, table)
+            totals.flush()
+            if len(differing) <= MARKED_FILES and not _differ(db, filters):
+                write_meta(db, ignore_filters=wanted)
+
+
+def _differ(db: sqlite3.Connection, filters: IgnoreFilters) -> bool:
+    rows = db.execute("SELECT path, ignored FROM files")
+    return any(filters.match(path) != bool(ignored) for path, ignored in rows)
+
+
+def _mark_file(
+    db: sqlite3.Connection,
+    id_: int,
+    filters: IgnoreFilters,
+    totals: Totals,
+    terms: write.TermWriter,
+    table: Callable[[], FileTable],
+) -> None:
+    row = db.execute(f"SELECT {compare.STORED_COLUMNS} FROM files WHERE id = ?", (id_,)).fetchone()
+    stored = None if row is None else compare.StoredFile(*row)
+    if stored is None or filters.match(stored.path) == bool(stored.ignored):
+        return
+    content = db.execute(
+        "SELECT note, text FROM notes LEFT JOIN texts USING (id) WHERE id = ?", (id_,)
+    ).fetchone()
+    ignored = not stored.ignored
+    if content is None:
+        write.set_ignored_without_content(db, id_, totals, ignored=ignored)
+        return
+    path = VaultPath(stored.path)
+    entry = FileEntry(path, stored.size, stored.mtime_ns, stored.ino, kind_of(path))
+    file = write.FileWrite(db, id_, entry, bool(stored.trusted), ignored, table, write.FileIds(db), totals)
+    terms.add(db, write.set_ignored(file, build_rows(decode_note(content[0]), content[1], stored.hash)))
+
+
+MARKED_FILES: Final = 500
+"""How many files are marked in one transaction, for which other writers wait: less than half a second."""
+
+
 def _encode_left_out(seen: compare.DiskSnapshot) -> str:
     """Returns how many files and folders are left out, and the first of them, as JSON for `meta`."""
     first = sorted((skipped.path, skipped.why) for skipped in seen.left_out)[:LEFT_OUT_STORED]
@@ -386,8 +451,14 @@ class _Change:
     def _add_new(self, db: sqlite3.Connection, table: FileTable, totals: Totals, *, empty: bool) -> list[str]:
         new = [entry for entry in self.difference.added if empty or _read_row(db, entry.path) is None]
         first = write.next_file_id(db)
+        ignored = read_ignore_filters(db)
         rows = [
-            write.make_file_row(first + at, entry, trusted=not write.is_searched(entry.kind))
+            write.make_file_row(
+                first + at,
+                entry,
+                trusted=not write.is_searched(entry.kind),
+                ignored=ignored.match(entry.path),
+            )
             for at, entry in enumerate(new)
         ]
         write.insert_files(db, rows, totals)
@@ -463,10 +534,11 @@ class _Change:
         # Content that could not be read is read again at every comparison.
         unread = result.signature is None and not entry.placeholder and entry.size <= NOTE_PARSE_BYTES
         trusted = self.may_trust(entry.mtime_ns) and not unread
-        target = write.FileWrite(db, row.id, entry, trusted, table, ids, totals)
+        ignored = bool(row.ignored)
+        target = write.FileWrite(db, row.id, entry, trusted, ignored, table, ids, totals)
         rows, relinked = result.rows, result.relinked
         if relinked is not None:
-            if row.state == INDEXED and row.hash == relinked.known.hash:
+            if not ignored and row.state == INDEXED and row.hash == relinked.known.hash:
                 self.terms.add(db, write.replace_targets(target, relinked))
                 self.changed += 1
                 return
@@ -480,7 +552,7 @@ class _Change:
         else:
             write.insert_content(target, rows)
             # A first build collects them from the full-text table at its end.
-            if not self.fresh:
+            if not self.fresh and not ignored:
                 self.terms.add(db, collect_terms(rows, entry.path))
 
 

@@ -25,7 +25,7 @@ from vaultbridge.tools.base.tool import Tool, VaultContext
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from vaultbridge.index.missing import UnresolvedTarget
+    from vaultbridge.index.graph import UnresolvedTarget
     from vaultbridge.vault.paths import VaultPath
 
 LinkQuestion = Literal["backlinks", "outgoing", "unresolved", "orphans", "dead_ends", "neighbourhood", "path"]

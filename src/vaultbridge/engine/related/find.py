@@ -10,7 +10,7 @@ disk, so that the edit is refused if the note has changed since.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator, Sequence, Set
+from collections.abc import Collection, Iterator, Sequence
 from heapq import nsmallest
 from itertools import chain
 from math import log
@@ -30,7 +30,6 @@ from vaultbridge.engine.related.shared import (
 )
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.index.fold import split_words
-from vaultbridge.index.store.database import NONE_HIDDEN
 from vaultbridge.index.store.rows import decode_note
 from vaultbridge.index.word_table import find_notes
 from vaultbridge.links.graph import Neighbours
@@ -155,15 +154,11 @@ class RelatedSearch:
         self.engine = engine
         self.db = at.db
         index, db = at.index, at.db
-        self.shown = at.shown
+        self._ignored = index.ignored(db)
         self.table: FileTable = index.table(db)
         self.paths = index.paths(db)
-        self.hidden: Set[int] = NONE_HIDDEN
-        searchable = index.searchable(db)
-        if self.shown is not None:
-            files = index.visible_files(db, self.shown)
-            searchable, self.hidden = files.searchable, files.hidden
-        self.count = len(searchable)
+        self._ignored_paths = {self.paths[id_] for id_ in index.ignored(db)}
+        self.count = len(index.searchable(db))
         self.around: Neighbours = engine.queries.neighbours(at)
         self._sizes = index.sizes(db)[0]
         self._alias_keys = self._load_alias_keys()
@@ -192,11 +187,11 @@ class RelatedSearch:
         if key not in self._alias_keys:
             return []
         rows = self.db.execute("SELECT file FROM aliases WHERE key = ? ORDER BY file", (key,))
-        return [self.paths[id_] for (id_,) in rows if id_ not in self.hidden]
+        return [self.paths[id_] for (id_,) in rows if id_ not in self._ignored]
 
     def sees(self, path: str) -> bool:
         """Whether a file belongs in views."""
-        return self.shown is None or self.shown(path)
+        return path not in self._ignored_paths
 
     def _knows(self, path: str) -> bool:
         return path in self.table and self.sees(path)
@@ -268,7 +263,6 @@ class RelatedSearch:
                 subject.title,
                 own=self.find_id(subject.path),
                 count=self.count,
-                hidden=self.hidden,
             )
             self._shared = (subject, found)
         return self._shared[1]
@@ -315,13 +309,13 @@ class RelatedSearch:
         longer name."""
         found: set[int] = set()
         for words in filter(None, map(split_words, names)):
-            found |= find_notes(self.db, f'body : "{" ".join(words)}"') - self.hidden
+            found |= find_notes(self.db, f'body : "{" ".join(words)}"')
         paths = (self.paths.get(id_, "") for id_ in found)
         return sorted(path for path in paths if path.lower().endswith(".md"))
 
     def _find_notes_with(self, phrase: str, found: dict[str, Evidence], linked: set[str]) -> list[str]:
         """The notes that contain a phrase, those with the most evidence first."""
-        paths = [self.paths.get(id_, "") for id_ in find_notes(self.db, phrase) - self.hidden]
+        paths = [self.paths.get(id_, "") for id_ in find_notes(self.db, phrase)]
         notes = [path for path in paths if path.lower().endswith(".md") and path not in linked]
         notes.sort(key=lambda path: (-found[path].score if path in found else 0.0, path))
         return notes[:MENTIONING]
@@ -348,7 +342,7 @@ class RelatedSearch:
         words = split_words(name)
         if not words:
             return 0.2
-        notes = min(COMMON_NOTES + 1, len(find_notes_with(self.db, " ".join(words), hidden=self.hidden)))
+        notes = min(COMMON_NOTES + 1, len(find_notes_with(self.db, " ".join(words))))
         rarity = log((self.count + 1) / max(1, notes)) / log(self.count + 1) if self.count else 1.0
         return max(0.05, min(1.0, 0.25 + 0.75 * rarity))
 

@@ -20,7 +20,7 @@ from typing import Final, TypeVar
 APPLICATION_ID: Final = 0x56425249
 """Marks the file as ours ("VBRI"): another program's SQLite file in its place is not read."""
 
-SCHEMA_VERSION: Final = 15
+SCHEMA_VERSION: Final = 16
 """Raise it whenever a table, the folding of text, the kind of a file or the parser's output changes: indexes
 are then rebuilt."""
 
@@ -64,7 +64,8 @@ CREATE TABLE files (
     ino INTEGER NOT NULL,
     trusted INTEGER NOT NULL,
     state INTEGER NOT NULL,
-    hash TEXT NOT NULL DEFAULT ''
+    hash TEXT NOT NULL DEFAULT '',
+    ignored INTEGER NOT NULL
 );
 CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
 CREATE TABLE notes (id INTEGER PRIMARY KEY, note BLOB NOT NULL);
@@ -121,13 +122,15 @@ CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, row);
 CREATE VIRTUAL TABLE occurrences USING fts5vocab(words, instance);
 """
 """`files.trusted` is 0 while a file's timestamp is too recent to prove that its content did not change.
-`links.key` and `exact_key` are the candidate keys of a link's target; for `links.flags` see `rows`;
-`links.missing` is the key of the whole target, for links to no file. `terms` has every word that was ever in
-`words`. Words are only added, so that a reader can load just the new ones; a word that no note contains any
-more finds nothing. `totals` and `marks` are derived from the other tables: see the module `totals`. `changed`
-logs which files were added, changed or removed: see `file_cache`. `words`
-stores no text, so deleting a row requires what it contained. `vocabulary` (how many notes have a word) and
-`occurrences` (where) are views of `words` and store nothing."""
+`files.ignored` says that one of the app's ignore filters names the file: it exists for links, names, problems
+and lists of files, but not in views. So it has no rows in `words`, `tags`, `properties` and `tasks`, and no
+`links.missing`. `links.key` and `exact_key` are the candidate keys of a link's target; for `links.flags` see
+`rows`; `links.missing` is the key of the whole target, for links to no file. `terms` has every word that was
+ever in `words`. Words are only added, so that a reader can load just the new ones; a word that no note
+contains any more finds nothing. `totals` and `marks` are derived from the other tables: see the module
+`totals`. `changed` logs which files were added, changed or removed: see `file_cache`. `words` stores no text,
+so deleting a row requires what it contained. `vocabulary` (how many notes have a word) and `occurrences`
+(where) are views of `words` and store nothing."""
 
 SECONDARY: Final = {
     "files_key": "CREATE INDEX files_key ON files (key)",
@@ -137,6 +140,7 @@ SECONDARY: Final = {
     "tags_file": "CREATE INDEX tags_file ON tags (file)",
     "aliases_file": "CREATE INDEX aliases_file ON aliases (file)",
     "files_modified": "CREATE INDEX files_modified ON files (mtime_ns DESC, path)",
+    "files_ignored": "CREATE INDEX files_ignored ON files (path) WHERE ignored",
     "files_size": "CREATE INDEX files_size ON files (size DESC, path)",
     "files_kind": "CREATE INDEX files_kind ON files (kind, path)",
     "links_missing": "CREATE INDEX links_missing ON links (missing) WHERE missing IS NOT NULL",
@@ -170,11 +174,12 @@ _START_META: Final[dict[str, int | str]] = {
     "done": 0,
     "total": 0,
     "left_out": "[0,[]]",
+    "ignore_filters": "[]",
     "followed": "",
 }
 """`left_out` is JSON: how many files and folders are not part of the vault although a person may think so,
-then some of their paths, each with the reason (`vault.walk.LEFT_OUT`). `followed` is only for the index of a
-scope: see `scope_sync`."""
+then some of their paths, each with the reason (`vault.walk.LEFT_OUT`). `ignore_filters` is JSON too:
+those by which `files.ignored` is set. `followed` is only for the index of a scope: see `scope_sync`."""
 
 
 IN_LIST: Final = 500
