@@ -125,7 +125,7 @@ class IndexSync:
         """When the last comparison ended, and when it began."""
         self._left_out = 0
         """How many files left out have been logged: each number is logged once."""
-        self.scoped = ScopedIndexes(root, folder)
+        self.scoped = ScopedIndexes(root, folder, filled=lambda: self._notify(None))
         self._follower = Follower(self._index_own, self._tidy)
         self._others = OthersChanges(journal)
         self._listeners: list[ChangeListener] = []
@@ -439,8 +439,9 @@ class IndexSync:
         """Compares everything, by stat. Also removes temporary files of a writer whose journal is gone: a
         journal that exists has removed its own."""
         started = time.monotonic()
-        # Before a first build, so that it writes each file once.
-        self._mark_ignored()
+        if not self.index.status().complete:
+            # Before a first build, which then writes each file once. Later every query does it.
+            self._mark_ignored()
         report = self._synchronizer().sync_all(progress, self._stop.is_set)
         self._compared = time.monotonic()
         self._looked = started

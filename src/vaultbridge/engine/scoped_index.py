@@ -13,7 +13,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -115,9 +115,11 @@ class _Opened:
 class ScopedIndexes:
     """Those that one engine uses. Any thread may call it."""
 
-    def __init__(self, root: Root, cache: Path) -> None:
+    def __init__(self, root: Root, cache: Path, *, filled: Callable[[], object] = lambda: None) -> None:
+        """`filled` is called when an index that was filled in the background is complete."""
         self._root = root
         self._cache = cache
+        self._filled = filled
         self._guard = threading.Lock()
         self._opened: dict[str, _Opened] = {}
         self._stop = threading.Event()
@@ -206,6 +208,7 @@ class ScopedIndexes:
     def _fill_and_log(self, opened: _Opened) -> None:
         try:
             self._fill(opened, wait=True)
+            self._filled()
         except VaultbridgeError as error:
             # The next query starts it again.
             log.warning("The index of a scope could not be filled: %s", error)

@@ -204,9 +204,13 @@ class VaultProvider:
     async def list_resources(self, cursor: str) -> Page[ResourceInfo]:
         from vaultbridge.protocols.mcp.vault import resources as vault_resources
 
+        await self.watch_resources()
         return await self._workers.run(
             lambda: vault_resources.list_page(self._engines, cursor), kind="resources/list"
         )
+
+    async def watch_resources(self) -> None:
+        await self._changes.watch_files()
 
     async def list_templates(self, cursor: str) -> Page[TemplateInfo]:
         from vaultbridge.protocols.mcp.vault import resources as vault_resources
