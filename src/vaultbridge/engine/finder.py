@@ -67,7 +67,7 @@ class Finder:
         found = self.find_exact(name)
         if found is not None:
             return found
-        complete = self._queries.fresh_status().complete
+        complete = self._queries.status.complete
         try:
             return self._queries.find(name)
         except NoteNotFound:

@@ -111,12 +111,12 @@ class Queries:
         table = self.visible_table()
         return lambda path: path in table and not ignored.match(path)
 
-    def existence_filter(self) -> Visible:
+    def existence_filter(self, full: Index | None = None) -> Visible:
         """Says whether a file of the vault exists for the caller, indexed or not: for drafts, which contain
-        hidden files too. Valid for one draft."""
+        hidden files too. Valid for one draft, which may have asked for the `full` index already."""
         if self._scope.unrestricted:
             return self._scope.visible
-        return self._visibility.existence_filter(self._full_index)
+        return self._visibility.existence_filter(full or self._full_index())
 
     def _full_index(self) -> Index:
         self._sync.ensure_fresh()
@@ -131,9 +131,9 @@ class Queries:
         complete right after the query returned."""
         return self.index().status()
 
-    def table(self) -> FileTable:
+    def table(self, full: Index | None = None) -> FileTable:
         """All files, hidden ones too: for drafts, never for showing."""
-        return self._full_index().table()
+        return (full or self._full_index()).table()
 
     def visible_table(self) -> FileTable:
         """The files that exist for the caller. Shared: copy it before you change it."""

@@ -6,7 +6,7 @@ While nothing has changed, the next one gets the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from vaultbridge.links.resolve import FileTable, folder_of
@@ -63,12 +63,12 @@ class Visibility:
         self._links = LinkFinder(root)
         self._exists: tuple[int, ExistenceFilter] | None = None
 
-    def existence_filter(self, get_index: Callable[[], Index]) -> ExistenceFilter:
+    def existence_filter(self, index: Index) -> ExistenceFilter:
         """Says whether a file of the vault exists, indexed or not: its path is visible, and so is its target
         when it is a link."""
         from vaultbridge.index.store.database import read_meta
 
-        index, parts = get_index(), self._scope.parts
+        parts = self._scope.parts
         known = self._exists
         with index.reading() as db:
             generation = read_meta(db, "generation")

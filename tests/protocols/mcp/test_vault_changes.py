@@ -149,7 +149,7 @@ async def test_added_and_removed_hidden_notes_are_not_announced(tmp_path: Path) 
 
 async def test_the_files_are_listed_for_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that never got the list need not be told that it has changed, and finding out takes long."""
-    vault = make_small_vault(tmp_path, {"A.md": "a"})
+    vault = make_small_vault(tmp_path, {"A.md": "a", "Prompts/P.md": "p"})
     asked: list[Engine] = []
 
     def read_version(engine: Engine) -> int:
@@ -159,10 +159,10 @@ async def test_the_files_are_listed_for_nobody(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(changes, "read_files_version", read_version)
     settings = ProviderSettings(lead=True)
     async with vault_wire(tmp_path, vault, settings=settings) as wire:
-        await wire.text("read_note", name="A")
-        await wire.result("resources/subscribe", {"uri": A})
+        await wire.result("prompts/list")
         await wire.text("move_note", name="A", to="B")
-        await wire.notification(UPDATED)
+        await wire.text("move_note", name="/Prompts/P", to="Q")
+        await wire.notification(PROMPTS)
         assert asked == []
         await wire.result("resources/list")
         await wire.text("move_note", name="B", to="C")

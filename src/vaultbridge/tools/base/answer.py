@@ -283,6 +283,9 @@ def wait_for_index(context: VaultContext) -> list[str]:
     """Wait for the first build of the index, as long as the context allows, and return the notes for the
     answer: a warning if the index is still incomplete, else nothing. Call it before querying; `fresh_status`
     says why."""
+    if context.engine.queries.status.complete:
+        # The query itself brings it up to date.
+        return []
     status = context.engine.queries.fresh_status()
     if not status.complete and context.tool_context.index_wait:
         deadline = time.monotonic() + context.tool_context.index_wait

@@ -62,8 +62,8 @@ class VaultChanges:
         self._watched: dict[str, tuple[LocatedFile, FileStat | None]] = {}
         self._files: dict[str, tuple[int, int]] = {}
         self._files_watched = False
-        """Whether a client has the list of resources or listens to it: otherwise nobody asks whether it
-        changes, and with many files that takes a while."""
+        """Whether a client has the list of resources, or has subscribed to it or to a resource: otherwise
+        nobody asks whether the list changes, and with many files that takes a while."""
         self._generations: dict[str, int] = {}
         self._prompt_list: list[PromptInfo] | None = None
         self._comparing: asyncio.Task[None] | None = None

@@ -225,6 +225,7 @@ class VaultProvider:
     async def watch_resource(self, uri: str) -> None:
         from vaultbridge.protocols.mcp.vault import resources as vault_resources
 
+        await self.watch_resources()
         await self._changes.watch(uri, lambda: vault_resources.locate(uri, self._engines))
 
     async def unwatch_resource(self, uri: str) -> None:
