@@ -100,7 +100,9 @@ class Queries:
     def prepare(self) -> None:
         """Called by a server that keeps running: fills the index of the scope from now on, while queries are
         answered from what it has. Returns at once."""
-        self._sync.scoped.prepare(self._sync.index, self._scope.parts)
+        self._sync.scoped.fill_in_background()
+        if parts := self._scope.parts:
+            self._sync.scoped.prepare(lambda: self._sync.index, parts)
 
     def shown_in_views(self) -> Visible | None:
         """Says whether a file exists for the caller and belongs in search, tag and graph views; None when all

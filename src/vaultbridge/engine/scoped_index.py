@@ -19,7 +19,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from vaultbridge.errors import VaultbridgeError
+from vaultbridge.errors import EngineFailure, VaultbridgeError
 from vaultbridge.vault.file_links import LinkFinder
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.paths import Root
@@ -84,6 +84,16 @@ def list_scoped_indexes(cache: Path) -> list[str]:
     return sorted(times, key=lambda name: (-times[name], name))
 
 
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise EngineFailure(
+            f"The index of a scope cannot be written: {os.strerror(error.errno or 0)}.",
+            hint="Check that the cache folder is writable and has free space.",
+        ) from error
+
+
 class _Members:
     """Which files are in a scope: see `scope_sync.Membership`."""
 
@@ -125,11 +135,16 @@ class ScopedIndexes:
         self._stop = threading.Event()
         self._in_background = False
 
-    def prepare(self, full: Index, parts: tuple[Scope, ...]) -> None:
-        """From now on queries do not wait until an index is filled. That of this scope is filled now."""
+    def fill_in_background(self) -> None:
+        """From now on, queries do not wait until an index is filled."""
         self._in_background = True
-        if parts:
-            self._start_filling(self._open(full, parts))
+
+    def prepare(self, get_full: Callable[[], Index], parts: tuple[Scope, ...]) -> None:
+        """Fills the index of a scope in the background. Does not raise: a query says what is wrong."""
+        try:
+            self._start_filling(self._open(get_full(), parts))
+        except VaultbridgeError as error:
+            log.warning("The index of a scope cannot be opened: %s", error)
 
     def catch_up(self, full: Index, parts: tuple[Scope, ...]) -> Index:
         """The index of a scope, as far as the full one is. It is incomplete while either is being filled."""
@@ -156,7 +171,7 @@ class ScopedIndexes:
         with self._guard:
             opened = self._opened.pop(name, None)
             if opened is None:
-                folder.mkdir(mode=0o700, exist_ok=True)
+                _make_folder(folder)
                 index = Index.open(folder, name)
                 opened = _Opened(index, ScopeSynchronizer(full, index, _Members(self._root, parts)))
             self._opened[name] = opened
@@ -208,7 +223,8 @@ class ScopedIndexes:
     def _fill_and_log(self, opened: _Opened) -> None:
         try:
             self._fill(opened, wait=True)
-            self._filled()
+            if not self._stop.is_set():
+                self._filled()
         except VaultbridgeError as error:
             # The next query starts it again.
             log.warning("The index of a scope could not be filled: %s", error)

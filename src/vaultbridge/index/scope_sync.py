@@ -240,7 +240,7 @@ class ScopeSynchronizer:
 
     def _finish(self, followed: Followed) -> Step:
         with self._scoped.writing(silently=True) as db:
-            if read_followed(db) != followed:
+            if read_followed(db) != followed or are_current(db):
                 return "more"
             write.end_bulk(db)
             write_meta(db, state="ready")

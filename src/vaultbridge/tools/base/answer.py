@@ -298,8 +298,8 @@ def wait_for_index(context: VaultContext) -> list[str]:
 
 
 def describe_incomplete_index(done: int, total: int) -> str:
-    """The first line of an answer from an incomplete index. `total` is 0 for a caller who may not know how
-    many notes there are."""
+    """The first line of an answer from an incomplete index. `total` is 0 until the notes are
+    known."""
     so_far = f": {done} of {total} notes so far" if total else ""
     return f"The index is still being built{so_far}; these results are incomplete."
 
