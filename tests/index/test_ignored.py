@@ -11,11 +11,12 @@ import pytest
 from support.index import Vault, dump
 from vaultbridge.index import files, listing
 from vaultbridge.index.graph import find_notes_with_bases
+from vaultbridge.index.ignored import mark_ignored
 from vaultbridge.index.names import NameLookup, NameMatch
 from vaultbridge.index.query.search import search
 from vaultbridge.index.ranking.rank import rank
 from vaultbridge.index.store.database import Index
-from vaultbridge.index.sync import Synchronizer, mark_ignored
+from vaultbridge.index.sync import Synchronizer
 from vaultbridge.vault.settings import IgnoreFilters
 
 MakeVault = Callable[[dict[str, str | bytes]], Vault]

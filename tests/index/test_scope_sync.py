@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 
 from support.index import Members, Vault, dump
+from vaultbridge.index.ignored import mark_ignored, read_ignore_filters
 from vaultbridge.index.scope_sync import ScopeSynchronizer, Step, read_followed
 from vaultbridge.index.store import schema
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.store.schema import LOGGED_CHANGES
-from vaultbridge.index.sync import Synchronizer, mark_ignored, read_ignore_filters
+from vaultbridge.index.sync import Synchronizer
 from vaultbridge.vault.paths import Root
 from vaultbridge.vault.scope import Scope
 

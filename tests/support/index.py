@@ -10,11 +10,12 @@ from typing import Any
 from support.files import write_vault
 from vaultbridge.engine.index_leader import IndexLeader
 from vaultbridge.engine.scoped_index import name_scope
+from vaultbridge.index.ignored import mark_ignored, read_ignore_filters
 from vaultbridge.index.scope_sync import ScopeSynchronizer
 from vaultbridge.index.store import schema
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.store.rows import decode_note
-from vaultbridge.index.sync import Synchronizer, SyncReport, mark_ignored, read_ignore_filters
+from vaultbridge.index.sync import Synchronizer, SyncReport
 from vaultbridge.vault.file_links import LinkFinder
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.scope import Scope

@@ -225,7 +225,7 @@ class IndexSync:
             self._syncing.release()
 
     def _mark_ignored(self) -> None:
-        from vaultbridge.index.sync import mark_ignored
+        from vaultbridge.index.ignored import mark_ignored
 
         mark_ignored(self.index, self._settings().ignore_filters)
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from vaultbridge.engine.drafting.existence import Visibility
 from vaultbridge.engine.index_sync import IndexSync
-from vaultbridge.engine.visibility import Visibility
 from vaultbridge.errors import AmbiguousName, NoteNotFound
 from vaultbridge.links.graph import (
     NEIGHBOURHOOD_NOTES,
@@ -206,12 +206,12 @@ class Queries:
 
         return files.iterate_notes(self.index())
 
-    def find(self, name: str, *, source: str = "") -> VaultPath:
-        """Finds a file by name, as `index.names` does. Raises NoteNotFound with the closest names, or
-        AmbiguousName with the candidates."""
+    def find(self, name: str, *, source: str = "", index: Index | None = None) -> VaultPath:
+        """Finds a file by name, as `index.names` does, in this `index` if it was asked for already. Raises
+        NoteNotFound with the closest names, or AmbiguousName with the candidates."""
         from vaultbridge.index.names import AmbiguousMatch, NameMatch
 
-        match self._names().find(name, source=source):
+        match self._names(index or self.index()).find(name, source=source):
             case NameMatch(path=path):
                 return path
             case AmbiguousMatch(candidates=candidates):
@@ -219,8 +219,7 @@ class Queries:
             case missing:
                 raise NoteNotFound(name, closest=missing.closest)
 
-    def _names(self) -> NameLookup:
-        index = self.index()
+    def _names(self, index: Index) -> NameLookup:
         known = self._lookup
         if known is None or known.index is not index:
             from vaultbridge.index.names import NameLookup

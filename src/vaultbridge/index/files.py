@@ -83,14 +83,19 @@ def count_by_kind(index: Index) -> dict[str, int]:
 
 
 def list_untagged(index: Index) -> set[str]:
-    """Returns the notes without a tag, in their properties or their text. The tags of an ignored note are not
-    known here, so it is left out."""
+    """Returns the notes without a tag, in their properties or their text."""
     with index.reading() as db:
         rows = db.execute(
             "SELECT path FROM files WHERE kind = 'note' AND NOT ignored"
             " AND NOT EXISTS (SELECT 1 FROM tags WHERE file = files.id)"
         )
-        return {path for (path,) in rows}
+        found = {path for (path,) in rows}
+        # The tags of an ignored note are only in the note itself.
+        ignored = db.execute(
+            "SELECT path, note FROM notes JOIN files USING (id) WHERE ignored AND kind = 'note'"
+        )
+        found.update(path for path, note in ignored if not decode_note(note).tags)
+        return found
 
 
 def count_by_folder(index: Index) -> dict[str, int]:

@@ -38,19 +38,20 @@ from __future__ import annotations
 import sqlite3
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from vaultbridge.index.compare import STORED_COLUMNS, StoredFile
+from vaultbridge.index.scope_source import UNLOGGED, Membership, SourceFolders, SourceState, read_source_state
 from vaultbridge.index.store import schema, write
 from vaultbridge.index.store.database import Index, add_meta, read_meta, write_meta
 from vaultbridge.index.store.rows import Rows, build_rows, collect_terms, decode_note
 from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, split_for_sql
-from vaultbridge.index.totals import FOLDER, Totals, are_current
-from vaultbridge.links.resolve import FileTable, file_name, folder_of, name_key
+from vaultbridge.index.totals import Totals, are_current
+from vaultbridge.links.resolve import FileTable, file_name, name_key
 from vaultbridge.vault.file_types import kind_of
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.walk import FileEntry
@@ -61,21 +62,8 @@ BATCH_FILES: Final = 1000
 BATCH_CHARS: Final = 16 * 1024 * 1024
 """The most text in one step, unless a single note is longer: it is in memory until it is written."""
 
-UNLOGGED: Final = -1
-"""The position while the full index is being built: it has no log yet."""
-
 Step = Literal["current", "more", "waiting"]
 """What is left to do: nothing; another step; nothing until the full index has more."""
-
-
-class Membership(Protocol):
-    """Which files are in the scope."""
-
-    def shows(self, path: str) -> bool:
-        """Whether the scope shows a file of this name."""
-
-    def find_links_to_hidden(self, folders: Mapping[str, Collection[str]]) -> frozenset[str]:
-        """The files in these folders whose names it shows and that are links to files that it hides."""
 
 
 class Followed(Struct, frozen=True, array_like=True):
@@ -85,16 +73,6 @@ class Followed(Struct, frozen=True, array_like=True):
     generation: int = 0
     position: int = UNLOGGED
     links: tuple[str, ...] = ()
-
-
-class _State(Struct, frozen=True):
-    """A state of the full index: `first` and `position` are the ends of its log."""
-
-    identity: int
-    generation: int
-    ready: bool
-    first: int
-    position: int
 
 
 class _Copied(Struct, frozen=True):
@@ -152,7 +130,7 @@ class ScopeSynchronizer:
     def step(self) -> Step:
         followed, own_state = self._read_own()
         with self._full.reading() as source:
-            now = _read_state(source)
+            now = read_source_state(source)
         if followed.identity != now.identity:
             return self._start_again(followed, now)
         if own_state == "ready" and _equals(followed, now):
@@ -169,7 +147,7 @@ class ScopeSynchronizer:
         rows, links = differing
         ids = sorted(rows, key=lambda id_: (rows[id_] is not None, id_))
         with self._full.reading() as source:
-            if _read_state(source) != now:
+            if read_source_state(source) != now:
                 return "more"
             files, read = self._read_files(source, ids, frozenset(links), chars=BATCH_CHARS)
         after = followed
@@ -182,7 +160,7 @@ class ScopeSynchronizer:
             (state,) = db.execute("SELECT value FROM meta WHERE name = 'state'").fetchone()
             return read_followed(db), state
 
-    def _start_again(self, followed: Followed, now: _State) -> Step:
+    def _start_again(self, followed: Followed, now: SourceState) -> Step:
         with self._scoped.writing(silently=True) as db:
             if read_followed(db) == followed:
                 schema.empty(db)
@@ -193,7 +171,7 @@ class ScopeSynchronizer:
 
     # The first filling.
 
-    def _write_names(self, followed: Followed, now: _State) -> Step:
+    def _write_names(self, followed: Followed, now: SourceState) -> Step:
         compared = self._compare(followed, now)
         if compared is None:
             return "more"
@@ -219,7 +197,7 @@ class ScopeSynchronizer:
         self._missing = (after, _list_missing(rows))
         return "more"
 
-    def _write_missing(self, followed: Followed, now: _State) -> Step:
+    def _write_missing(self, followed: Followed, now: SourceState) -> Step:
         if self._missing[0] != followed:
             # This process did not write the names, or has waited for another one.
             compared = self._compare(followed, now)
@@ -230,7 +208,7 @@ class ScopeSynchronizer:
         if not missing:
             return self._finish(followed) if now.ready else "waiting"
         with self._full.reading() as source:
-            if _read_state(source) != now:
+            if read_source_state(source) != now:
                 return "more"
             files, read = self._read_files(source, missing, frozenset(followed.links), chars=BATCH_CHARS)
         step = self._write_changes(followed, _Changes(files, followed))
@@ -250,16 +228,16 @@ class ScopeSynchronizer:
 
     # What has changed.
 
-    def _compare(self, followed: Followed, now: _State) -> tuple[_Rows, tuple[str, ...]] | None:
+    def _compare(self, followed: Followed, now: SourceState) -> tuple[_Rows, tuple[str, ...]] | None:
         """Returns the files whose rows differ, as they should be, and the links to hidden files; None if the
         full index is not in this state any more."""
         with self._scoped.reading() as db:
             mine = {row[0]: hash(row) for row in db.execute(f"SELECT {STORED_COLUMNS} FROM files")}
         rows: _Rows = {}
         with self._full.reading() as source:
-            if _read_state(source) != now:
+            if read_source_state(source) != now:
                 return None
-            links = self._members.find_links_to_hidden(_Folders(source, ready=now.ready))
+            links = self._members.find_links_to_hidden(SourceFolders(source, ready=now.ready))
             for row in source.execute(f"SELECT {STORED_COLUMNS} FROM files ORDER BY id"):
                 if self._members.shows(row[1]) and row[1] not in links:
                     stored = StoredFile(*row)
@@ -271,10 +249,10 @@ class ScopeSynchronizer:
     def _read_logged(self, followed: Followed) -> _Changes:
         """Reads what the log names since the position, as far as it fits into one step."""
         with self._full.reading() as source:
-            now = _read_state(source)
+            now = read_source_state(source)
             if now.identity != followed.identity or not now.ready or followed.position < now.first - 1:
                 return _Changes({}, followed)
-            links = self._members.find_links_to_hidden(_Folders(source, ready=True))
+            links = self._members.find_links_to_hidden(SourceFolders(source, ready=True))
             if differing := sorted(links ^ set(followed.links))[: self._batch_files]:
                 files, _ = self._read_files(source, _find_ids(source, differing), links)
                 held = tuple(sorted({*followed.links} ^ {*differing}))
@@ -464,40 +442,7 @@ class _Names:
         write.insert_files(self._db, new, totals)
 
 
-class _Folders(Mapping[str, Collection[str]]):
-    """The files of the full index in each folder. They are listed only for a folder that cannot be read."""
-
-    def __init__(self, source: sqlite3.Connection, *, ready: bool) -> None:
-        self._source = source
-        if ready:
-            statement = "SELECT key FROM totals WHERE what = ? AND count > 0"
-            self._folders = [key for (key,) in source.execute(statement, (FOLDER,))]
-        else:
-            paths = source.execute("SELECT path FROM files")
-            self._folders = list(dict.fromkeys(folder_of(path) for (path,) in paths))
-
-    def __getitem__(self, folder: str) -> Collection[str]:
-        paths = self._source.execute("SELECT path FROM files ORDER BY path")
-        return [path for (path,) in paths if folder_of(path) == folder]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._folders)
-
-    def __len__(self) -> int:
-        return len(self._folders)
-
-
-def _read_state(source: sqlite3.Connection) -> _State:
-    identity, generation, state, first, position = source.execute(
-        "SELECT (SELECT value FROM meta WHERE name = 'identity'),"
-        " (SELECT value FROM meta WHERE name = 'generation'), (SELECT value FROM meta WHERE name = 'state'),"
-        " (SELECT min(seq) FROM changed), (SELECT max(seq) FROM changed)"
-    ).fetchone()
-    ready = state == "ready"
-    return _State(identity, generation, ready, first or 0, position if ready else UNLOGGED)
-
-
-def _equals(followed: Followed, now: _State) -> bool:
+def _equals(followed: Followed, now: SourceState) -> bool:
     return now.ready and (followed.identity, followed.generation) == (now.identity, now.generation)
 
 
