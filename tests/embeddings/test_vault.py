@@ -336,7 +336,9 @@ def test_a_caller_sees_only_its_own_notes(opened: Open) -> None:
     engine = opened(NOTES)
     wait_until_sent(engine)
     narrow = opened(scope=Scope(deny=("Bees.md",)), start=False)
-    ranked = get_embeddings(narrow).rank("honey hive summer", limit=5, visible=narrow.queries.view_filter())
+    ranked = get_embeddings(narrow).rank(
+        "honey hive summer", limit=5, visible=narrow.queries.shown_in_views()
+    )
     assert ranked.passages
     assert "Bees.md" not in {near.path for near in ranked.passages}
 

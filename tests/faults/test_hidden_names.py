@@ -36,8 +36,7 @@ def open_twins(base: Path) -> Twins:
         for name in ("full", "bare")
     )
     for twin in (full, bare):
-        twin.engine.queries.index()
-        twin.engine.index_sync.wait_complete()
+        twin.engine.queries.whole_index()
     return full, bare
 
 
@@ -113,8 +112,7 @@ async def test_a_request_of_mcp_asks_the_disk_the_same_whether_the_hidden_file_i
         draw = HiddenDraw(7)
         engines = open_engines(tmp_path / twin, folder, scope=LIMITED)
         async with vault_wire(tmp_path / twin, folder, engines=engines) as wire:
-            engines["Notes"].queries.index()
-            engines["Notes"].index_sync.wait_complete()
+            engines["Notes"].queries.whole_index()
             for _ in range(25):
                 with trace_disk(monkeypatch, folder) as trace:
                     answer = await wire.ask(method, fill(draw.note_name()))
@@ -130,8 +128,7 @@ async def test_an_editor_client_asks_the_disk_the_same_whether_a_hidden_file_exi
         folder = write_twin(tmp_path / twin / "Notes", full=twin == "full")
         draw = HiddenDraw(11)
         view = VaultView(folder, LIMITED)
-        view.engine.queries.index()
-        view.engine.index_sync.wait_complete()
+        view.engine.queries.whole_index()
         for number in range(40):
             name = draw.rng.choice(draw.hidden).rstrip("/")
             with trace_disk(monkeypatch, folder) as trace:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 import pytest
 
@@ -13,32 +13,18 @@ from vaultbridge.index.store.database import Index, write_meta
 from vaultbridge.index.store.file_cache import FileCache, find_differing
 from vaultbridge.index.store.write import remove_file
 from vaultbridge.index.totals import Totals
-from vaultbridge.vault.paths import FileFilter, Visible
 
 NAMES = ("a.md", "b.md", "Sub/a.md", "Sub/deep/c.md", "Zz/a.md", "Zz/d.canvas", "i.png", "Zz/i.png", "é.md")
 
 MakeVault = Callable[[dict[str, str | bytes]], Vault]
 
 
-class Hiding(FileFilter):
-    """Hides `Zz/` and a few files besides."""
-
-    def __init__(self, others: frozenset[str]) -> None:
-        self.others = others
-        self.asked: list[str] = []
-
-    def __call__(self, path: str) -> bool:
-        self.asked.append(path)
-        return not path.startswith("Zz/") and path not in self.others
-
-    def list_differing(self, earlier: Visible) -> Collection[str] | None:
-        return self.others ^ earlier.others if isinstance(earlier, Hiding) else None
+IGNORED = ("Zz/", "Sub/deep/", "/a/")
 
 
-def read_everything(index: Index, visible: Visible) -> list[object]:
+def read_everything(index: Index) -> list[object]:
     with index.reading() as db:
-        files = index.visible_files(db, visible)
-        sizes, average = index.sizes(db, files.hidden)
+        sizes, average = index.sizes(db)
         times, paths = index.times(db), index.paths(db)
         return [
             paths,
@@ -46,8 +32,9 @@ def read_everything(index: Index, visible: Visible) -> list[object]:
             sorted(index.table(db)),
             index.folders(db),
             {id_: (sizes[id_], times[id_]) for id_ in paths},
-            (average, index.sizes(db)[1]),
-            (files.paths, files.searchable, files.hidden),
+            average,
+            index.ignored(db),
+            index.view_paths(db),
         ]
 
 
@@ -68,26 +55,15 @@ def test_it_equals_what_a_new_reader_reads(make_vault: MakeVault, seed: int) -> 
     other = Index.open(vault.index.folder)
     for _ in range(25):
         change(draw, vault)
-        visible = Hiding(frozenset(draw.sample(NAMES, draw.randint(0, 2))))
+        if draw.random() < 0.3:
+            vault.ignore(*draw.sample(IGNORED, draw.randint(0, 2)))
         fresh = Index.open(vault.index.folder)
-        expected = read_everything(fresh, visible)
+        expected = read_everything(fresh)
         fresh.close()
         for index in (vault.index, other):
             if draw.random() < 0.7:
-                assert read_everything(index, visible) == expected
+                assert read_everything(index) == expected
     other.close()
-
-
-def test_only_files_that_changed_are_judged_again(make_vault: MakeVault) -> None:
-    vault = make_vault({f"{number}.md": "" for number in range(50)})
-    with vault.index.reading() as db:
-        vault.index.visible_files(db, Hiding(frozenset()))
-    vault.write({"new.md": ""})
-    vault.sync_paths("new.md")
-    later = Hiding(frozenset({"7.md"}))
-    with vault.index.reading() as db:
-        assert "7.md" not in vault.index.visible_files(db, later).paths.values()
-    assert set(later.asked) == {"new.md", "7.md"}
 
 
 def test_a_reader_that_was_away_too_long_reads_everything(
@@ -175,21 +151,28 @@ def test_a_cache_of_a_file_that_was_replaced_is_not_used(make_vault: MakeVault) 
 
 def test_what_was_read_during_a_first_build_is_read_again_after_it(make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "", "Zz/a.md": "#one"})
-    visible = Hiding(frozenset())
     with vault.index.writing() as db:
         write_meta(db, state="building")
     with vault.index.reading() as db:
-        building = vault.index.visible_files(db, visible)
+        building = vault.index.paths(db)
     with vault.index.writing() as db:
         write_meta(db, state="ready")
     with vault.index.reading() as db:
-        ready = vault.index.visible_files(db, visible)
+        ready = vault.index.paths(db)
         assert ready is not building
-        assert vault.index.visible_files(db, visible) is ready
-    vault.write({"Zz/a.md": "#two"})
-    vault.sync_paths("Zz/a.md")
+        assert vault.index.paths(db) is ready
+
+
+def test_what_is_ignored_during_a_first_build_is_not_searched(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "", "Zz/a.md": "#one"})
+    with vault.index.writing() as db:
+        write_meta(db, state="building")
     with vault.index.reading() as db:
-        assert vault.index.visible_files(db, visible).of_hidden is not ready.of_hidden
+        assert len(vault.index.searchable(db)) == 2
+    vault.ignore("Zz/")
+    with vault.index.reading() as db:
+        assert [*vault.index.view_paths(db).values()] == ["a.md"]
+        assert len(vault.index.searchable(db)) == 1
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -27,10 +27,6 @@ FILES: dict[str, str | bytes] = {
 }
 
 
-def hide_secret(path: str) -> bool:
-    return not path.startswith("secret/")
-
-
 @pytest.fixture
 def graph(make_vault: MakeVault) -> LinkGraph:
     return LinkGraph(make_vault(FILES).index)
@@ -38,7 +34,7 @@ def graph(make_vault: MakeVault) -> LinkGraph:
 
 @pytest.fixture
 def scoped(make_vault: MakeVault) -> LinkGraph:
-    return LinkGraph(make_vault(FILES).index, visible=hide_secret)
+    return LinkGraph(make_vault(FILES).limit("secret/"))
 
 
 def p(path: str) -> VaultPath:
@@ -75,7 +71,7 @@ def test_for_a_caller_a_link_to_a_hidden_file_leads_to_the_visible_one_of_that_n
     make_vault: MakeVault,
 ) -> None:
     vault = make_vault({"secret/x.md": "", "far/away/x.md": "", "n.md": "[[x]]", "secret/s.md": "[[x]]"})
-    scoped = LinkGraph(vault.index, visible=hide_secret, exists=hide_secret)
+    scoped = LinkGraph(vault.limit("secret/"))
     assert [link.resolved for link in scoped.outgoing(p("n.md"))] == ["far/away/x.md"]
     assert [(link.source, link.raw) for link in scoped.backlinks(p("far/away/x.md"))] == [("n.md", "[[x]]")]
     whole = LinkGraph(vault.index)
@@ -121,8 +117,31 @@ def test_a_hidden_note_links_to_nothing_and_is_linked_by_nobody(scoped: LinkGrap
 
 def test_walks_use_the_neighbours_of_one_transaction(make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "[[b]]", "b.md": "[[c]]", "c.md": "", "secret/s.md": "[[a]] [[c]]"})
-    graph = LinkGraph(vault.index, visible=hide_secret)
-    with vault.index.reading() as db:
+    index = vault.limit("secret/")
+    graph = LinkGraph(index)
+    with index.reading() as db:
         ways = both_ways(graph.neighbours(db, incoming=False), graph.neighbours(db, incoming=True))
         assert neighbourhood("a.md", ways, depth=2).distances == {"a.md": 0, "b.md": 1, "c.md": 2}
         assert shortest_path("c.md", "a.md", ways) == LinkPath(("c.md", "b.md", "a.md"))
+
+
+def test_an_ignored_note_is_in_no_view_but_its_links_are_there(make_vault: MakeVault) -> None:
+    vault = make_vault(FILES)
+    vault.ignore("secret/")
+    graph = LinkGraph(vault.index)
+    assert "secret/s.md" in {link.source for link in graph.backlinks(p("c.md"))}
+    assert [link.resolved for link in graph.outgoing(p("to-secret.md"))] == ["secret/s.md"]
+    assert [missing.target for missing in graph.unresolved().rows] == ["Ghost"]
+    assert graph.unresolved_count() == (2, 1)
+    assert "secret/s.md" not in {*graph.orphans().rows, *graph.dead_ends().rows}
+    with vault.index.reading() as db:
+        assert list(graph.neighbours(db, incoming=True)("c.md")) == ["a.md", "b.md"]
+
+
+def test_a_note_that_only_an_ignored_one_links_to_is_an_orphan_but_used(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "", "pic.png": b"", "b.png": b"", "Old/x.md": "[[a]] ![[pic.png]]"})
+    graph = LinkGraph(vault.index)
+    for filters, orphans in (((), ["Old/x.md"]), (("Old/",), ["a.md"]), ((), ["Old/x.md"])):
+        vault.ignore(*filters)
+        assert list(graph.orphans().rows) == orphans
+        assert graph.unused_files() == {"Old/x.md", "b.png"}

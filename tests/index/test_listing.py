@@ -26,14 +26,10 @@ FILES: dict[str, str | bytes] = {
 }
 
 
-def is_visible(path: str) -> bool:
-    return not path.startswith("secret/")
-
-
 def test_parent_tags_count_the_notes_of_nested_tags(make_vault: MakeVault) -> None:
     found = [
         (tag.name, tag.notes, tag.occurrences)
-        for tag in listing.list_tags(make_vault(FILES).index, visible=is_visible)
+        for tag in listing.list_tags(make_vault(FILES).limit("secret/"))
     ]
     assert found == [
         ("errand", 2, 2),
@@ -46,16 +42,15 @@ def test_parent_tags_count_the_notes_of_nested_tags(make_vault: MakeVault) -> No
 
 
 def test_notes_with_a_tag_include_those_with_a_nested_tag(make_vault: MakeVault) -> None:
-    index = make_vault(FILES).index
-    assert listing.list_notes_with_tag(index, "#WORK", visible=is_visible) == ["a.md", "b.md", "folder/c.md"]
+    index = make_vault(FILES).limit("secret/")
+    assert listing.list_notes_with_tag(index, "#WORK") == ["a.md", "b.md", "folder/c.md"]
     assert listing.list_notes_with_tag(index, "work/plan") == ["a.md"]
     assert listing.list_notes_with_tag(index, "wor") == []
 
 
 def test_properties_are_listed_with_their_types_and_values(make_vault: MakeVault) -> None:
     found = {
-        property_.name: property_
-        for property_ in listing.list_properties(make_vault(FILES).index, visible=is_visible)
+        property_.name: property_ for property_ in listing.list_properties(make_vault(FILES).limit("secret/"))
     }
     assert set(found) == {"Status", "rating", "links", "flag", "none", "when", "tags"}
     assert found["Status"].notes == 2
@@ -71,7 +66,7 @@ def test_properties_are_listed_with_their_types_and_values(make_vault: MakeVault
 
 
 def test_values_of_a_property_are_listed_by_path_ignoring_case(make_vault: MakeVault) -> None:
-    found = listing.list_property_values(make_vault(FILES).index, "STATUS", visible=is_visible).rows
+    found = listing.list_property_values(make_vault(FILES).limit("secret/"), "STATUS").rows
     assert [(holder.path, holder.name, holder.value) for holder in found] == [
         ("a.md", "Status", "active"),
         ("b.md", "status", "Active"),
@@ -97,7 +92,7 @@ def test_values_of_a_property_are_listed_by_path_ignoring_case(make_vault: MakeV
 def test_tasks_are_filtered_by_every_argument(
     make_vault: MakeVault, arguments: dict[str, str], expected: list[str]
 ) -> None:
-    page = listing.list_tasks(make_vault(FILES).index, visible=is_visible, **arguments)  # type: ignore[arg-type]
+    page = listing.list_tasks(make_vault(FILES).limit("secret/"), **arguments)  # type: ignore[arg-type]
     found = [task.description.split(" #")[0].strip() for task in page.tasks]
     assert found == expected
     assert page.total == (5 if "limit" in arguments else len(expected))
@@ -114,7 +109,7 @@ def test_recent_files_are_the_newest_of_the_requested_kinds(make_vault: MakeVaul
     for age, path in enumerate(["b.md", "secret/d.md", "pic.png", "folder/c.md", "a.md"]):
         os.utime(vault.folder / path, ns=(10**18 - age * 10**9,) * 2)
     vault.sync_all()
-    found = [file.path for file in listing.list_recent(vault.index, limit=2, visible=is_visible)]
+    found = [file.path for file in listing.list_recent(vault.limit("secret/"), limit=2)]
     assert found == ["b.md", "folder/c.md"]
     assert [file.path for file in listing.list_recent(vault.index, kinds=("attachment",))] == ["pic.png"]
 
@@ -151,14 +146,15 @@ def test_tasks_are_found_by_any_part_of_their_text(make_vault: MakeVault, seed: 
             for number in range(12)
         }
     )
-    everything = listing.list_tasks(vault.index, visible=is_visible, limit=1000).tasks
+    everything = listing.list_tasks(vault.limit("secret/"), limit=1000).tasks
     texts = [task.text for task in listing.list_tasks(vault.index, limit=1000).tasks]
+    limited = vault.limit("secret/")
     for _ in range(250):
         part = draw_part(draw, draw.choice(texts))
         expected = tuple(task for task in everything if fold_text(part) in fold_text(task.text))
-        found = listing.list_tasks(vault.index, text=part, visible=is_visible, limit=1000)
+        found = listing.list_tasks(limited, text=part, limit=1000)
         assert (found.tasks, found.total) == (expected, len(expected)), repr(part)
-        page = listing.list_tasks(vault.index, text=part, visible=is_visible, limit=3, offset=2)
+        page = listing.list_tasks(limited, text=part, limit=3, offset=2)
         assert (page.tasks, page.total) == (expected[2:5], len(expected)), repr(part)
 
 

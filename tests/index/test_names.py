@@ -106,20 +106,16 @@ def test_without_a_similar_name_nothing_is_offered(make_vault: MakeVault) -> Non
 def test_hidden_names_do_not_keep_a_visible_one_from_being_suggested(make_vault: MakeVault) -> None:
     """A letter group that very many names share is counted for the first of them only."""
     hidden: dict[str, str | bytes] = {f"A/Garden {number}.md": "" for number in range(2100)}
-    names = NameLookup(make_vault({**hidden, "Z/Garden.md": ""}).index)
-    found = names.find("Gardem", visible=lambda path: path.startswith("Z/"))
+    names = NameLookup(make_vault({**hidden, "Z/Garden.md": ""}).limit("A/"))
+    found = names.find("Gardem")
     assert found == NotFound((VaultPath("Z/Garden.md"),))
 
 
 def test_a_hidden_file_does_not_exist(make_vault: MakeVault) -> None:
-    names = NameLookup(make_vault(FILES).index)
-
-    def is_visible(path: str) -> bool:
-        return not path.startswith("Projects/")
-
-    assert names.find("index", visible=is_visible) == NameMatch("Daily/Index.md", "link")  # type: ignore[arg-type]
+    names = NameLookup(make_vault(FILES).limit("Projects/"))
+    assert names.find("index") == NameMatch("Daily/Index.md", "link")  # type: ignore[arg-type]
     for name in ("Projects/Bridge Plan.md", "bridge plan", "the crossing", "bridge-plan", "Brigde Plan"):
-        found = names.find(name, visible=is_visible)
+        found = names.find(name)
         assert isinstance(found, NotFound)
         assert not any(path.startswith("Projects/") for path in found.closest)
 
@@ -142,7 +138,7 @@ def test_after_changes_the_same_names_are_offered_as_by_a_new_reader(
     monkeypatch.setattr("vaultbridge.index.names.REPLACED_NAMES", 3)
     draw = random.Random(seed)
     vault = make_vault(FILES)
-    kept = {hidden: NameLookup(vault.index) for hidden in ("none", "Deep/")}
+    kept = {hidden: NameLookup(vault.limit(hidden)) for hidden in ("none/", "Deep/")}
     for _ in range(15):
         paths = draw.sample(DRAWN, draw.randint(1, 4))
         for path in paths:
@@ -152,7 +148,7 @@ def test_after_changes_the_same_names_are_offered_as_by_a_new_reader(
                 vault.write({path: f"---\naliases: [Alias {draw.randint(1, 3)}, a/b]\n---\n"})
         vault.sync_paths(*paths)
         for hidden, names in kept.items():
-            fresh = NameLookup(vault.index)
+            fresh = NameLookup(vault.limit(hidden))
             for name in (
                 "Brige Plan",
                 "Deep/Rot",
@@ -163,8 +159,4 @@ def test_after_changes_the_same_names_are_offered_as_by_a_new_reader(
                 "ep/ro",
                 "x",
             ):
-                found, expected = (
-                    lookup.find(name, visible=lambda path, hidden=hidden: not path.startswith(hidden))  # type: ignore[misc]
-                    for lookup in (names, fresh)
-                )
-                assert found == expected
+                assert names.find(name) == fresh.find(name)

@@ -158,7 +158,7 @@ def test_more_notes_than_are_ranked_are_not_counted_as_if_they_were_all(make_vau
     vault.sync_all()
     for page in (rank(vault.index, "needle", limit=1), rank(vault.index, "needle", limit=1, offset=999)):
         assert (page.total, page.more, len(page.notes)) == (1000, True, 1)
-    seen = rank(vault.index, "needle", visible=lambda path: path != "0007.md")
+    seen = rank(vault.limit("0007.md"), "needle")
     assert (seen.total, seen.more) == (1000, False), "what is hidden is not counted"
 
 
@@ -207,9 +207,8 @@ def test_hidden_notes_have_no_say_in_the_language_of_a_vault(make_vault: Make) -
     vault = make_vault({**english, **german})
 
     def ask(question: str, *, in_german: bool) -> list[str]:
-        return list_paths(
-            rank(vault.index, question, visible=lambda path: path.startswith("German/") == in_german)
-        )
+        limited = vault.limit(allow=["German/"]) if in_german else vault.limit("German/")
+        return list_paths(rank(limited, question))
 
     assert list_paths(rank(vault.index, "怎么备份")) == [], "most notes are in German"
     assert ask("怎么备份", in_german=False) == list(english)
@@ -283,7 +282,7 @@ def test_a_hidden_word_does_not_block_a_replacement_for_a_missing_one(
     make_vault: Make, hidden: str, shown: str
 ) -> None:
     vault = make_vault({"A.md": f"A {shown} here.", "Hidden/B.md": hidden})
-    page = rank(vault.index, "quokkasauruz", visible=lambda path: not path.startswith("Hidden/"))
+    page = rank(vault.limit("Hidden/"), "quokkasauruz")
     assert list_paths(page) == ["A.md"]
     assert page.notes[0].missing == (
         () if shown == "xquokkasauruz" or shown.endswith("zzy") else ("quokkasauruz",)
@@ -296,7 +295,7 @@ def test_hidden_forms_of_a_word_do_not_displace_visible_ones(make_vault: Make) -
     hidden = " ".join(f"decor{first}{second}" for first in letters for second in letters)
     files: dict[str, str | bytes] = {"A.md": english + "A decoration of it.", "B.md": english}
     vault = make_vault({**files, "Hidden/C.md": hidden})
-    page = rank(vault.index, "decorating", visible=lambda path: not path.startswith("Hidden/"))
+    page = rank(vault.limit("Hidden/"), "decorating")
     assert list_paths(page) == ["A.md"]
 
 
@@ -306,7 +305,7 @@ def test_words_of_hidden_notes_do_not_change_a_question(make_vault: Make, seed: 
     words = draw_words(seed, 16)
     vault = make_vault({"A.md": "what is where", "Hidden/B.md": "\n".join(words)})
     for word in words:
-        page = rank(vault.index, f"what is {word}", visible=lambda path: not path.startswith("Hidden/"))
+        page = rank(vault.limit("Hidden/"), f"what is {word}")
         assert list_paths(page) == ["A.md"], ascii(word)
 
 
@@ -370,7 +369,7 @@ def test_text_around_a_link_counts_for_its_target(make_vault: Make) -> None:
     files["Tabs.md"] = "Tabs.\n\nYou restore window layouts with [[Workspaces]].\n\n[[Log]] and [[Zoo]].\n"
     vault = make_vault(files)
     assert list_paths(rank(vault.index, "restore window layouts")) == ["Tabs.md", "Workspaces.md"]
-    hidden = rank(vault.index, "restore window layouts", visible=lambda path: path != "Tabs.md")
+    hidden = rank(vault.limit("Tabs.md"), "restore window layouts")
     assert list_paths(hidden) == [], "what a hidden note says tells nothing"
 
 
@@ -410,9 +409,7 @@ def test_a_view_of_the_caller_joins_the_ranking(make_vault: Make) -> None:
     view = ExtraView(
         "model", (("B.md", 3, 0.8), ("Hidden.md", 1, 0.9), ("pic.png", 1, 1.0), ("Gone.md", 1, 1.0))
     )
-    page = rank(
-        vault.index, "quartz", extra_views=[view], explain=True, visible=lambda path: path != "Hidden.md"
-    )
+    page = rank(vault.limit("Hidden.md"), "quartz", extra_views=[view], explain=True)
     assert sorted(list_paths(page)) == ["A.md", "B.md"]
     (found,) = [note for note in page.notes if note.path == "B.md"]
     assert set(found.views) == {"model"}
@@ -471,7 +468,7 @@ def test_the_note_of_that_name_comes_first(make_vault: Make) -> None:
 
 def test_hidden_notes_are_neither_ranked_nor_counted(make_vault: Make) -> None:
     vault = make_vault({"A.md": "quartz", "Hidden/B.md": "quartz quartz"})
-    page = rank(vault.index, "quartz", visible=lambda path: not path.startswith("Hidden/"))
+    page = rank(vault.limit("Hidden/"), "quartz")
     assert (list_paths(page), page.total, page.with_all_words) == (["A.md"], 1, 1)
 
 
@@ -539,7 +536,7 @@ def test_words_in_very_many_notes_rank_by_names_and_headings(
     both = rank(vault.index, "granite quartz", limit=4)
     assert all(note.missing == () for note in both.notes)
     assert both.with_all_words >= 4
-    assert list_paths(rank(vault.index, "granite", visible=lambda path: path == "23.md")) == ["23.md"]
+    assert list_paths(rank(vault.limit(allow=["23.md"]), "granite")) == ["23.md"]
 
 
 @pytest.mark.parametrize("question", ["granite", "granite quartz", "granite basalt", "quartz basalt shale"])
@@ -556,7 +553,7 @@ def test_words_in_very_many_notes_rank_as_if_hidden_notes_did_not_exist(
     notes |= {f"{number:02}.md": "granite and quartz" for number in range(12, 24)}
     notes |= {f"{number:02}.md": "basalt" + " quartz" * (number % 2) for number in range(24, 27)}
     vault = make_vault({**hidden, **notes, "Granite.md": "A stone.", "99.md": "quartz\n# Granite\n"})
-    limited = rank(vault.index, question, limit=50, visible=lambda path: not path.startswith("0 hidden/"))
+    limited = rank(vault.limit("0 hidden/"), question, limit=50)
     for path in hidden:
         vault.remove(path)
     vault.sync_all()

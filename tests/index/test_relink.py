@@ -216,8 +216,8 @@ def test_an_index_in_which_links_were_renamed_equals_a_rebuilt_one(empty_vault: 
 class _Overtaken(Index):
     """An index in which another process writes after we have read the files and before we write."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
+    def __init__(self, folder: Path, name: str) -> None:
+        super().__init__(folder, name)
         self.meanwhile: Callable[[], object] = lambda: None
 
     @contextmanager

@@ -266,9 +266,9 @@ def test_pages_have_no_gaps_and_no_repetitions(make_vault: MakeVault) -> None:
 
 def test_hidden_notes_are_neither_shown_nor_counted(make_vault: MakeVault) -> None:
     vault = make_vault({"open/a.md": "word", "secret/b.md": "word", "secret/c.md": "other"})
-    page = search(vault.index, "word", visible=lambda path: not path.startswith("secret/"))
+    page = search(vault.limit("secret/"), "word")
     assert (list_hits(page), page.total) == ({"open/a.md"}, 1)
-    assert search(vault.index, "-word", visible=lambda path: not path.startswith("secret/")).total == 0
+    assert search(vault.limit("secret/"), "-word").total == 0
 
 
 WORDS = ("ash", "ashes", "birch", "birches", "cedar", "京都", "ćma", "of")
@@ -301,9 +301,7 @@ def test_hidden_notes_do_not_change_the_order_or_a_score(
         for name in seen:
             os.utime(vault.folder / f"{name}.md", ns=(10**18,) * 2)
         vault.sync_all()
-        answers.append(
-            [search(vault.index, query, visible=lambda path: "secret" not in path) for query in QUERIES]
-        )
+        answers.append([search(vault.limit("secret/"), query) for query in QUERIES])
         vault.close()
     for first, second in zip(*answers, strict=True):
         assert [(hit.path, hit.score) for hit in first.hits] == [(hit.path, hit.score) for hit in second.hits]
@@ -324,7 +322,7 @@ def test_a_pattern_is_not_tried_on_hidden_notes(make_vault: MakeVault) -> None:
     )
     pattern = "/(a|a)*$|word/"
     for query in (pattern, f"file:{pattern}", f"task:{pattern}", f"[kind:{pattern}]", f"[{pattern}:1]"):
-        search(vault.index, query, visible=lambda path: not path.startswith("secret/"))
+        search(vault.limit("secret/"), query)
 
 
 def test_hits_show_lines_with_their_numbers_spans_and_context(make_vault: MakeVault) -> None:

@@ -1,4 +1,4 @@
-"""Which notes the word table finds for a caller."""
+"""Which notes the word table finds."""
 
 from __future__ import annotations
 
@@ -31,14 +31,9 @@ def test_all_notes_or_the_first_ones_are_found(db: sqlite3.Connection) -> None:
     assert find_notes(db, '"absent"') == find_notes(db, "") == set()
 
 
-def test_hidden_notes_are_neither_found_nor_counted(db: sqlite3.Connection) -> None:
-    table = WordTable(db, {2, 3, 4})
-    assert table.find('"even"') == {6, 8, 10}
-    assert (table.count('"even"'), table.count('"odd"')) == (3, 4)
-    assert not table.holds('path : "n2"')
-    assert table.holds('"even"')
-
-
-def test_hidden_notes_do_not_use_up_the_limit(db: sqlite3.Connection) -> None:
-    assert WordTable(db, {2, 4}).find_first('"even"', 2) == {6, 8}
-    assert WordTable(db).find_first('"even"', 2) == {2, 4}
+def test_notes_are_counted_and_remembered(db: sqlite3.Connection) -> None:
+    table = WordTable(db)
+    assert table.find('"even"') is table.find('"even"')
+    assert (table.count('"even"'), table.count('"absent"')) == (5, 0)
+    assert table.holds('path : "n2"')
+    assert not table.holds('"absent"')

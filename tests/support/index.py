@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from support.files import write_vault
 from vaultbridge.engine.index_leader import IndexLeader
+from vaultbridge.engine.scoped_index import name_scope
+from vaultbridge.index.ignored import mark_ignored, read_ignore_filters
+from vaultbridge.index.scope_sync import ScopeSynchronizer
 from vaultbridge.index.store import schema
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.store.rows import decode_note
 from vaultbridge.index.sync import Synchronizer, SyncReport
+from vaultbridge.vault.file_links import LinkFinder
 from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.settings import IgnoreFilters
 
 
 @contextmanager
@@ -37,9 +43,9 @@ def dump(index: Index) -> dict[str, Any]:
         db.execute("BEGIN")
         names = dict(db.execute("SELECT id, path FROM files"))
         content: dict[str, Any] = {
-            path: {"kind": kind, "size": size, "hash": hash_, "state": state}
-            for path, kind, size, hash_, state in db.execute(
-                "SELECT path, kind, size, hash, state FROM files"
+            path: {"kind": kind, "size": size, "hash": hash_, "state": state, "ignored": ignored}
+            for path, kind, size, hash_, state, ignored in db.execute(
+                "SELECT path, kind, size, hash, state, ignored FROM files"
             )
         }
         for statement, part in _DUMPED:
@@ -66,7 +72,7 @@ _DUMPED = (
     ("SELECT id, text FROM texts", "text"),
     ("SELECT id, note FROM notes", "note"),
     (
-        "SELECT source, line, flags, raw, target, subpath, key, exact_key, target_id FROM links"
+        "SELECT source, line, flags, raw, target, subpath, key, exact_key, missing, target_id FROM links"
         " ORDER BY source, seq",
         "links",
     ),
@@ -77,6 +83,18 @@ _DUMPED = (
     ("SELECT file, line, code, message FROM problems ORDER BY file, seq", "problems"),
     ("SELECT doc, col, offset, term FROM occurrences ORDER BY doc, col, offset", "words"),
 )
+
+
+class Members:
+    """Which files are in a scope, as the engine decides it."""
+
+    def __init__(self, root: Root, scope: Scope) -> None:
+        self.scope = scope
+        self.links = LinkFinder(root)
+        self.shows = scope.visible
+
+    def find_links_to_hidden(self, folders: Mapping[str, Collection[str]]) -> frozenset[str]:
+        return self.links.find(folders, self.scope.visible, self.scope.may_contain)
 
 
 class Vault:
@@ -91,6 +109,7 @@ class Vault:
         self.index = Index.open(self.cache)
         self.sync = Synchronizer(self.root, self.index)
         self._rebuilt = 0
+        self._scoped: dict[str, Index] = {}
 
     def write(self, files: dict[str, str | bytes]) -> None:
         write_vault(self.folder, files)
@@ -114,10 +133,29 @@ class Vault:
         folder.mkdir()
         index = Index.open(folder)
         try:
+            with self.index.reading() as db:
+                mark_ignored(index, read_ignore_filters(db))
             Synchronizer(self.root, index).sync_all()
             return dump(index)
         finally:
             index.close()
 
+    def limit(self, *deny: str, allow: Sequence[str] = ()) -> Index:
+        """Returns the index of a scope, as far as that of the vault is."""
+        scope = Scope(deny=deny, allow=tuple(allow))
+        name = name_scope([scope])
+        if name not in self._scoped:
+            (self.cache / "scopes").mkdir(exist_ok=True)
+            self._scoped[name] = Index.open(self.cache / "scopes", name)
+        scoped = self._scoped[name]
+        ScopeSynchronizer(self.index, scoped, Members(self.root, scope)).catch_up()
+        return scoped
+
+    def ignore(self, *filters: str) -> None:
+        """The app ignores these files from now on, and no others."""
+        mark_ignored(self.index, IgnoreFilters(filters))
+
     def close(self) -> None:
+        for scoped in self._scoped.values():
+            scoped.close()
         self.index.close()

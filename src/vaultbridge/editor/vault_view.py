@@ -279,8 +279,7 @@ class EngineView:
 
     def _wait_for_first_build(self) -> None:
         """Wait, because these answers cannot say that they are partial. Raises TimedOut."""
-        self._engine.index_sync.ensure_fresh()
-        self._engine.index_sync.wait_complete()
+        self._engine.queries.whole_index()
 
     async def findings(self, path: VaultPath | None) -> Sequence[NoteDiagnostics]:
         return await asyncio.to_thread(self._findings, path)

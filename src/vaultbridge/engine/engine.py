@@ -152,6 +152,7 @@ class Engine:
                 self.root,
                 self.cache,
                 self.transactor.journal,
+                settings=lambda: self.settings,
                 clock=clock,
                 checkpoint=checkpoint,
                 returned=self._recover,
@@ -164,11 +165,10 @@ class Engine:
             embeddings,
             self.cache,
             index=lambda: self.index_sync.index,
-            shown=lambda: self.queries.view_filter(),
+            shown=lambda: self.queries.shown_in_views(),
             unknown=lambda: self.settings.exclusions_unknown,
         )
         self.queries = Queries(self.root, self.index_sync, scope, lambda: self.settings, self._model.view)
-        self._sources = LinkSources(self.root, self.index_sync)
         self._files = Finder(self.root, self.scope, self.queries)
 
     def __enter__(self) -> Engine:
@@ -417,15 +417,15 @@ class Engine:
         # This comes before the table is read: in an incomplete table, many links would be unresolved.
         if any(operation.needs_index(context) for operation in operations):
             drafted_after = self.transactor.journal.last_finished()
-            self.index_sync.ensure_fresh()
-            self.index_sync.wait_complete()
+            context.sources.index()
         if any(operation.changes_other_files(context) for operation in operations):
             self.index_sync.compare_since(asked)
-        existing = None if self.scope.unrestricted else self.queries.existence_filter
+        queries, sources = self.queries, context.sources
+        existing = None if self.scope.unrestricted else lambda: queries.existence_filter(sources.known)
         draft = make_draft(
             operations,
             self._read,
-            self.queries.table,
+            lambda: queries.table(sources.known),
             context,
             existing=existing,
             numbered=not label,
@@ -436,7 +436,7 @@ class Engine:
         if dry_run or not steps:
             return outcome
         if check is not None:
-            table, visible = self.queries.table(), self.scope.visible
+            table, visible = queries.table(sources.known), self.scope.visible
             check(describe_plan(draft, steps, outcome, table=table, visible=visible, read=self._read))
         try:
             with redact([file.path for file in draft.opened_files() if not self.scope.visible(file.path)]):
@@ -477,7 +477,7 @@ class Engine:
             notes_with_tag=self.queries.notes_with_tag,
             find_tasks=lambda text: self.queries.tasks(text=text, limit=TASKS_FOUND).tasks,
             open_related=self._open_related,
-            sources=self._sources,
+            sources=LinkSources(self.root, self.index_sync),
             settings=settings,
             scope=self.scope,
         )

@@ -67,9 +67,10 @@ class Finder:
         found = self.find_exact(name)
         if found is not None:
             return found
-        complete = self._queries.fresh_status().complete
+        index = self._queries.index()
+        complete = index.status().complete
         try:
-            return self._queries.find(name)
+            return self._queries.find(name, index=index)
         except NoteNotFound:
             # The index may not know it yet. Tried last: finding another spelling means reading whole folders.
             if (found := self.find_on_disk(name)) is not None:

@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from vaultbridge.engine.follower import Follower, OthersChanges
 from vaultbridge.engine.index_leader import IndexLeader
+from vaultbridge.engine.scoped_index import ScopedIndexes
 from vaultbridge.errors import EngineFailure, TimedOut, VaultbridgeError
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.settings import VaultSettings
 from vaultbridge.vault.write.journal import Journal
 from vaultbridge.vault.write.replace import remove_leftover
 from vaultbridge.vault.write.transaction import ignore_checkpoint
@@ -74,10 +76,11 @@ class Watcher(Protocol):
 
 class IndexSync:
     """Owns the index of one vault in this process. Any thread may call it. `watch` makes the watcher that
-    reports changes while this process leads; by default it uses the system's notifications. `checkpoint` is
-    called before each query ("query"), while a change waits for a first build ("waiting for the index") and
-    before the watch is trusted after a comparison ("compared"). `returned` is called when the vault is there
-    again after it was missing, before it is compared."""
+    reports changes while this process leads; by default it uses the system's notifications. `settings` are
+    the app's as they are now: they say which files it ignores. `checkpoint` is called before each query
+    ("query"), while a change waits for a first build ("waiting for the index") and before the watch is
+    trusted after a comparison ("compared"). `returned` is called when the vault is there again after it was
+    missing, before it is compared."""
 
     def __init__(
         self,
@@ -85,6 +88,7 @@ class IndexSync:
         folder: Path,
         journal: Journal,
         *,
+        settings: Callable[[], VaultSettings] = VaultSettings,
         clock: Callable[[], float] = time.time,
         checkpoint: Callable[[str], None] = ignore_checkpoint,
         watch: Callable[[Root, Callable[[WatchEvent], None]], Watcher] | None = None,
@@ -93,6 +97,7 @@ class IndexSync:
         self._root = root
         self._folder = folder
         self._writer_lock = journal.writer_lock
+        self._settings = settings
         self._clock = clock
         self._checkpoint = checkpoint
         self._make_watcher = watch
@@ -120,6 +125,7 @@ class IndexSync:
         """When the last comparison ended, and when it began."""
         self._left_out = 0
         """How many files left out have been logged: each number is logged once."""
+        self.scoped = ScopedIndexes(root, folder, filled=lambda: self._notify(None))
         self._follower = Follower(self._index_own, self._tidy)
         self._others = OthersChanges(journal)
         self._listeners: list[ChangeListener] = []
@@ -200,6 +206,7 @@ class IndexSync:
         # The index still has the notes of a vault that is missing now.
         self._root.check()
         self._follower.wait(WAIT_SECONDS)
+        self._mark_ignored()
         complete = self.index.status().complete
         # A first build reads the files as they are now.
         if complete and not self._others.index_new(self._index_written):
@@ -216,6 +223,11 @@ class IndexSync:
                 self.refresh()
         finally:
             self._syncing.release()
+
+    def _mark_ignored(self) -> None:
+        from vaultbridge.index.ignored import mark_ignored
+
+        mark_ignored(self.index, self._settings().ignore_filters)
 
     def during_edit(self) -> AbstractContextManager[None]:
         """Held while this process carries out an edit: what it wrote before is indexed a little later."""
@@ -253,14 +265,18 @@ class IndexSync:
 
     def wait_complete(self) -> None:
         """Called before a change that must know every link: waits for a first build. Raises TimedOut."""
+        self.wait_until_complete(lambda: self.index)
+
+    def wait_until_complete(self, get_index: Callable[[], Index]) -> Index:
         deadline = time.monotonic() + COMPLETE_SECONDS
-        while not self.index.status().complete:
+        while not (index := get_index()).status().complete:
             self._checkpoint("waiting for the index")
             if time.monotonic() > deadline or self._stop.wait(COMPLETE_POLL_SECONDS):
                 raise TimedOut(
                     "The index is still being built.",
                     hint="A move needs to know every link. Try again in a moment.",
                 )
+        return index
 
     def whole_index(self) -> Index:
         """The index, up to date and complete. Raises TimedOut."""
@@ -298,6 +314,7 @@ class IndexSync:
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
         self._follower.close(WAIT_SECONDS)
+        self.scoped.close()
         with self._syncing, self._opening:
             self._closed = True
             if self._index is not None:
@@ -422,6 +439,9 @@ class IndexSync:
         """Compares everything, by stat. Also removes temporary files of a writer whose journal is gone: a
         journal that exists has removed its own."""
         started = time.monotonic()
+        if not self.index.status().complete:
+            # Before a first build, which then writes each file once. Later every query does it.
+            self._mark_ignored()
         report = self._synchronizer().sync_all(progress, self._stop.is_set)
         self._compared = time.monotonic()
         self._looked = started

@@ -1,19 +1,21 @@
-"""Queries of the index, limited to what one scope may see.
+"""Queries of the index that has what one scope shows.
 
-Every query first waits until changes under way are indexed. A hidden note does not exist in any answer: it is
-not listed, found or counted. Files that the app's ignore filters name are left out of search, tag and graph
-views only.
+Every query first waits until changes under way are indexed. A hidden note does not exist in any answer,
+because the index of the scope does not have it (`engine.scoped_index`); the full index is only for drafts.
+Files that the app ignores are left out of search, tag and graph views only, which the index decides too
+(`files.ignored`); whenever the settings name other files, they are marked before the next query.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from msgspec.structs import replace
+from msgspec import Struct
 
+from vaultbridge.engine.drafting.existence import Visibility
 from vaultbridge.engine.index_sync import IndexSync
-from vaultbridge.engine.visibility import ExistenceFilter, Visibility
 from vaultbridge.errors import AmbiguousName, NoteNotFound
 from vaultbridge.links.graph import (
     NEIGHBOURHOOD_NOTES,
@@ -25,7 +27,7 @@ from vaultbridge.links.graph import (
     neighbourhood,
     shortest_path,
 )
-from vaultbridge.links.resolve import FileTable, FilteredTable, Resolved, resolve_among
+from vaultbridge.links.resolve import FileTable
 from vaultbridge.vault.paths import Root, VaultPath, Visible
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settings import VaultSettings
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     import sqlite3
 
     from vaultbridge.index.files import FoundProblem, IndexedFile, IndexedNote, Order
-    from vaultbridge.index.graph import Backlink, LinkGraph, OutgoingLink
+    from vaultbridge.index.graph import Backlink, LinkGraph, OutgoingLink, UnresolvedTarget
     from vaultbridge.index.listing import (
         FileInfo,
         ListPage,
@@ -43,7 +45,6 @@ if TYPE_CHECKING:
         TagCount,
         TaskPage,
     )
-    from vaultbridge.index.missing import UnresolvedTarget
     from vaultbridge.index.names import NameLookup
     from vaultbridge.index.query.search import SearchPage, Sort
     from vaultbridge.index.ranking.rank import RankedPage
@@ -55,6 +56,13 @@ if TYPE_CHECKING:
 
 ALL: Final = -1
 """As a limit: every row."""
+
+
+class Snapshot(Struct, frozen=True):
+    """One state of the index of what the caller may see: the index, and a transaction that reads it."""
+
+    index: Index
+    db: sqlite3.Connection
 
 
 class Queries:
@@ -75,55 +83,77 @@ class Queries:
         self._extra_views = extra_views
 
     def index(self) -> Index:
-        """The index, up to date."""
+        """The index of what the caller may see, up to date."""
+        self._sync.ensure_fresh()
+        return self._current_index()
+
+    def _current_index(self) -> Index:
+        """The same, as far as changes under way are indexed."""
+        parts = self._scope.parts
+        return self._sync.scoped.catch_up(self._sync.index, parts) if parts else self._sync.index
+
+    def whole_index(self) -> Index:
+        """The same as `index`, and complete. Raises TimedOut."""
+        self._sync.whole_index()
+        return self._sync.wait_until_complete(self._current_index)
+
+    def prepare(self) -> None:
+        """Called by a server that keeps running: fills the index of the scope from now on, while queries are
+        answered from what it has. Returns at once."""
+        self._sync.scoped.fill_in_background()
+        if parts := self._scope.parts:
+            self._sync.scoped.prepare(lambda: self._sync.index, parts)
+
+    def shown_in_views(self) -> Visible | None:
+        """Says whether a file exists for the caller and belongs in search, tag and graph views; None when all
+        do."""
+        ignored = self._settings().ignore_filters
+        if not self._scope.parts:
+            return (lambda path: not ignored.match(path)) if ignored.filters else None
+        table = self.visible_table()
+        return lambda path: path in table and not ignored.match(path)
+
+    def existence_filter(self, full: Index | None = None) -> Visible:
+        """Says whether a file of the vault exists for the caller, indexed or not: for drafts, which contain
+        hidden files too. Valid for one draft, which may have asked for the `full` index already."""
+        if self._scope.unrestricted:
+            return self._scope.visible
+        return self._visibility.existence_filter(full or self._full_index())
+
+    def _full_index(self) -> Index:
         self._sync.ensure_fresh()
         return self._sync.index
 
-    def _existence_filter_or_none(self) -> ExistenceFilter | None:
-        """Says whether a file exists for the caller; None when all do."""
-        return None if self._scope.unrestricted else self._visibility.existence_filter(self.index)
-
-    def view_filter(self) -> Visible | None:
-        """Says whether a file belongs in search, tag and graph views; None when all do. Valid for one
-        query."""
-        ignored = self._settings().ignore_filters
-        exists = self._existence_filter_or_none()
-        return self._visibility.view_filter(exists, ignored) if ignored.filters else exists
-
-    def existence_filter(self) -> Visible:
-        """Says whether a file of the vault exists for the caller, indexed or not. Valid for one query."""
-        return self._existence_filter_or_none() or self._scope.visible
-
     @property
     def status(self) -> IndexStatus:
-        return self._hide_counts(self._sync.index.status())
+        return self._current_index().status()
 
     def fresh_status(self) -> IndexStatus:
         """The status that a query made now depends on. Read it before the query: the index may become
         complete right after the query returned."""
-        return self._hide_counts(self.index().status())
+        return self.index().status()
 
-    def _hide_counts(self, status: IndexStatus) -> IndexStatus:
-        """The status without how many notes there are, which would count those that the scope hides."""
-        return status if self._scope.unrestricted else replace(status, done=0, total=0)
-
-    def table(self) -> FileTable:
+    def table(self, full: Index | None = None) -> FileTable:
         """All files, hidden ones too: for drafts, never for showing."""
-        return self.index().table()
+        return (full or self._full_index()).table()
 
     def visible_table(self) -> FileTable:
         """The files that exist for the caller. Shared: copy it before you change it."""
-        table, exists = self.table(), self._existence_filter_or_none()
-        return table if exists is None else FilteredTable(table, exists)
+        return self.index().table()
 
     def visible_names(self) -> tuple[Mapping[int, str], FileTable]:
         """The files that exist for the caller, at one moment: their paths by id, and the files by name. The
         former is the same object until they change. Shared: do not change either."""
-        index, exists = self.index(), self._existence_filter_or_none()
+        index = self.index()
         with index.reading() as db:
-            if exists is None:
-                return index.paths(db), index.table(db)
-            return index.visible_files(db, exists).paths, FilteredTable(index.table(db), exists)
+            return index.paths(db), index.table(db)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """One state of the index, up to date: everything asked of it agrees."""
+        index = self.index()
+        with index.reading() as db:
+            yield Snapshot(index, db)
 
     def search(
         self,
@@ -137,17 +167,15 @@ class Queries:
     ) -> SearchPage:
         from vaultbridge.index.query.search import search
 
-        page = search(
+        return search(
             self.index(),
             query,
             limit=limit,
             offset=offset,
             sort=sort,
-            visible=self.view_filter(),
             matches_per_note=matches_per_note,
             context=context,
         )
-        return page if self._scope.unrestricted else replace(page, indexed=0, notes=0)
 
     def rank(
         self,
@@ -162,38 +190,28 @@ class Queries:
         """Answers a question in plain words: see `index.ranking`."""
         from vaultbridge.index.ranking.rank import rank
 
-        page = rank(
+        return rank(
             self.index(),
             question,
             limit=limit,
             offset=offset,
-            visible=self.view_filter(),
-            exists=self._existence_filter_or_none(),
             sections_per_note=sections_per_note,
             explain=explain,
             extra_views=(*extra_views, *self._extra_views(question)),
         )
-        return page if self._scope.unrestricted else replace(page, indexed=0, searchable=0)
 
     def notes(self) -> Iterator[IndexedNote]:
-        """Every visible note and canvas in order of path, parsed, with its links resolved as far as the
-        caller may see."""
+        """Every visible note and canvas in order of path, parsed, with its links resolved."""
         from vaultbridge.index import files
 
-        index = self.index()
-        exists = self._existence_filter_or_none()
-        for indexed in files.iterate_notes(index):
-            if exists is None:
-                yield indexed
-            elif exists(indexed.file.path):
-                yield _resolve_for_caller(indexed, index.table(), exists)
+        return files.iterate_notes(self.index())
 
-    def find(self, name: str, *, source: str = "") -> VaultPath:
-        """Finds a file by name, as `index.names` does. Raises NoteNotFound with the closest names, or
-        AmbiguousName with the candidates."""
+    def find(self, name: str, *, source: str = "", index: Index | None = None) -> VaultPath:
+        """Finds a file by name, as `index.names` does, in this `index` if it was asked for already. Raises
+        NoteNotFound with the closest names, or AmbiguousName with the candidates."""
         from vaultbridge.index.names import AmbiguousMatch, NameMatch
 
-        match self._names().find(name, source=source, visible=self._existence_filter_or_none()):
+        match self._names(index or self.index()).find(name, source=source):
             case NameMatch(path=path):
                 return path
             case AmbiguousMatch(candidates=candidates):
@@ -201,55 +219,53 @@ class Queries:
             case missing:
                 raise NoteNotFound(name, closest=missing.closest)
 
-    def _names(self) -> NameLookup:
-        index = self.index()
-        if self._lookup is None:
+    def _names(self, index: Index) -> NameLookup:
+        known = self._lookup
+        if known is None or known.index is not index:
             from vaultbridge.index.names import NameLookup
 
-            self._lookup = NameLookup(index)
-        return self._lookup
+            known = self._lookup = NameLookup(index)
+        return known
 
     # Links. A note that the app ignores still counts as a source of backlinks.
 
-    def _graph(self, visible: Visible | None) -> LinkGraph:
+    def _graph(self) -> LinkGraph:
         from vaultbridge.index.graph import LinkGraph
 
-        return LinkGraph(self.index(), visible=visible, exists=self._existence_filter_or_none())
+        return LinkGraph(self.index())
 
-    def neighbours(self, db: sqlite3.Connection) -> Neighbours:
-        """What a file is linked with, either way, within one transaction."""
-        graph = self._graph(self.view_filter())
-        return both_ways(graph.neighbours(db, incoming=False), graph.neighbours(db, incoming=True))
+    def neighbours(self, at: Snapshot) -> Neighbours:
+        """What a file is linked with, either way."""
+        from vaultbridge.index.graph import LinkGraph
 
-    def visibility(self) -> tuple[Visible | None, Visible | None]:
-        """What belongs in search, tag and graph views, and what exists for the caller; None means all."""
-        return self.view_filter(), self._existence_filter_or_none()
+        graph = LinkGraph(at.index)
+        return both_ways(graph.neighbours(at.db, incoming=False), graph.neighbours(at.db, incoming=True))
 
     def backlinks(self, path: VaultPath) -> list[Backlink]:
-        return self._graph(self._existence_filter_or_none()).backlinks(path)
+        return self._graph().backlinks(path)
 
     def outgoing(self, path: VaultPath) -> list[OutgoingLink]:
-        return self._graph(self._existence_filter_or_none()).outgoing(path)
+        return self._graph().outgoing(path)
 
     def unresolved(
         self, *, limit: int = ALL, offset: int = 0, sources: int = ALL
     ) -> ListPage[UnresolvedTarget]:
-        return self._graph(self.view_filter()).unresolved(limit=limit, offset=offset, sources=sources)
+        return self._graph().unresolved(limit=limit, offset=offset, sources=sources)
 
     def unresolved_count(self) -> tuple[int, int]:
         """How many links lead to no file, and how many different targets they name."""
-        return self._graph(self.view_filter()).unresolved_count()
+        return self._graph().unresolved_count()
 
     def unresolved_places(self, *, limit: int = ALL, offset: int = 0) -> ListPage[tuple[VaultPath, str]]:
-        return self._graph(self.view_filter()).unresolved_places(limit=limit, offset=offset)
+        return self._graph().unresolved_places(limit=limit, offset=offset)
 
     def orphans(self, *, attachments: bool = False, limit: int = ALL, offset: int = 0) -> ListPage[VaultPath]:
-        return self._graph(self.view_filter()).orphans(attachments=attachments, limit=limit, offset=offset)
+        return self._graph().orphans(attachments=attachments, limit=limit, offset=offset)
 
     def unused_files(self) -> set[VaultPath]:
         """Files that no other file links to. A link from a note that the app ignores counts: it would break
         if the file were deleted."""
-        return set(self._graph(self._existence_filter_or_none()).orphans(attachments=True).rows)
+        return self._graph().unused_files()
 
     def untagged(self) -> set[str]:
         """Notes without a tag."""
@@ -258,51 +274,43 @@ class Queries:
         return files.list_untagged(self.index())
 
     def dead_ends(self, *, limit: int = ALL, offset: int = 0) -> ListPage[VaultPath]:
-        return self._graph(self.view_filter()).dead_ends(limit=limit, offset=offset)
+        return self._graph().dead_ends(limit=limit, offset=offset)
 
     def neighbourhood(
         self, path: VaultPath, depth: int, *, limit: int = NEIGHBOURHOOD_NOTES
     ) -> Neighbourhood:
-        graph = self._graph(self.view_filter())
-        with self._sync.index.reading() as db:
-            neighbours = both_ways(graph.neighbours(db, incoming=False), graph.neighbours(db, incoming=True))
-            return neighbourhood(path, neighbours, depth, limit=limit)
+        with self.snapshot() as at:
+            return neighbourhood(path, self.neighbours(at), depth, limit=limit)
 
     def path_between(self, start: VaultPath, goal: VaultPath) -> LinkPath | NoPath:
         """The shortest path by links, each followed in either direction."""
-        graph = self._graph(self.view_filter())
-        with self._sync.index.reading() as db:
-            neighbours = both_ways(graph.neighbours(db, incoming=False), graph.neighbours(db, incoming=True))
-            return shortest_path(start, goal, neighbours)
+        with self.snapshot() as at:
+            return shortest_path(start, goal, self.neighbours(at))
 
     # Lists over the whole vault.
 
     def tags(self) -> list[TagCount]:
         from vaultbridge.index import listing
 
-        return listing.list_tags(self.index(), visible=self.view_filter())
+        return listing.list_tags(self.index())
 
     def notes_with_tag(self, tag: str) -> list[VaultPath]:
         """The notes with the tag or one nested in it. Ignored notes are included, because a rename must reach
         them. Waits for a first build."""
         from vaultbridge.index import listing
 
-        notes = listing.list_notes_with_tag(
-            self._sync.whole_index(), tag, visible=self._existence_filter_or_none()
-        )
+        notes = listing.list_notes_with_tag(self.whole_index(), tag)
         return self._root.leave_out_links(notes)
 
     def properties(self) -> list[PropertySummary]:
         from vaultbridge.index import listing
 
-        return listing.list_properties(self.index(), visible=self.view_filter())
+        return listing.list_properties(self.index())
 
     def property_values(self, name: str, *, limit: int = ALL, offset: int = 0) -> ListPage[PropertyValue]:
         from vaultbridge.index import listing
 
-        return listing.list_property_values(
-            self.index(), name, limit=limit, offset=offset, visible=self.view_filter()
-        )
+        return listing.list_property_values(self.index(), name, limit=limit, offset=offset)
 
     def tasks(
         self,
@@ -330,7 +338,6 @@ class Queries:
             places=None
             if links_to is None
             else {(link.source, link.line) for link in self.backlinks(links_to)},
-            visible=self.view_filter(),
             limit=limit,
             offset=offset,
         )
@@ -351,10 +358,7 @@ class Queries:
         offset: int = 0,
     ) -> ListPage[IndexedFile]:
         from vaultbridge.index import files
-        from vaultbridge.index.listing import ListPage
 
-        if not self._scope.may_contain(folder):
-            return ListPage((), 0)
         return files.list_files(
             self.index(),
             folder,
@@ -364,70 +368,57 @@ class Queries:
             modified_since_ns=modified_since_ns,
             limit=limit,
             offset=offset,
-            visible=self._existence_filter_or_none(),
         )
 
     def find_files(self, pattern: str, fits: Visible, folder: str = "") -> list[IndexedFile]:
         from vaultbridge.index import files
 
-        if not self._scope.may_contain(folder):
-            return []
-        return files.find_files(self.index(), pattern, fits, folder, visible=self._existence_filter_or_none())
+        return files.find_files(self.index(), pattern, fits, folder)
 
     def folders(self) -> dict[str, int]:
         """Every folder that has a file beneath it, by path ("" for the top), with how many it has."""
         from vaultbridge.index import files
 
-        return files.count_by_folder(self.index(), visible=self._existence_filter_or_none())
+        return files.count_by_folder(self.index())
 
     def shallow_paths(self, folder: str, depth: int) -> list[str]:
         from vaultbridge.index import files
 
-        if not self._scope.may_contain(folder):
-            return []
-        return files.list_shallow_paths(self.index(), folder, depth, visible=self._existence_filter_or_none())
+        return files.list_shallow_paths(self.index(), folder, depth)
 
     # Problems. Notes that the app ignores are included.
 
     def problem_counts(self) -> dict[str, int]:
         from vaultbridge.index import files
 
-        return files.count_problems_by_code(self.index(), visible=self._existence_filter_or_none())
+        return files.count_problems_by_code(self.index())
 
     def problems(self, *, limit: int = ALL, offset: int = 0) -> ListPage[FoundProblem]:
         from vaultbridge.index import files
 
-        return files.list_problems(
-            self.index(), limit=limit, offset=offset, visible=self._existence_filter_or_none()
-        )
+        return files.list_problems(self.index(), limit=limit, offset=offset)
 
     def duplicates(self, *, limit: int = ALL, offset: int = 0) -> ListPage[tuple[VaultPath, ...]]:
         from vaultbridge.index import files
 
-        return files.find_duplicates(
-            self.index(), limit=limit, offset=offset, visible=self._existence_filter_or_none()
-        )
+        return files.find_duplicates(self.index(), limit=limit, offset=offset)
 
     def conflicts(self, *, limit: int = ALL, offset: int = 0) -> ListPage[tuple[VaultPath, Conflict]]:
         from vaultbridge.index import files
 
-        return files.find_conflicts(
-            self.index(), limit=limit, offset=offset, visible=self._existence_filter_or_none()
-        )
+        return files.find_conflicts(self.index(), limit=limit, offset=offset)
 
     def recent(self, *, limit: int = 20, kinds: tuple[str, ...] = ("note", "canvas")) -> list[FileInfo]:
         from vaultbridge.index import listing
 
-        return listing.list_recent(
-            self.index(), limit=limit, kinds=kinds, visible=self._existence_filter_or_none()
-        )
+        return listing.list_recent(self.index(), limit=limit, kinds=kinds)
 
     def left_out(self) -> tuple[int, list[Skipped]]:
         """How many files and folders are not part of the vault although a person may think so, and some of
         them, with the reason. What the scope hides is not counted."""
         from vaultbridge.index.store.database import read_left_out
 
-        with self.index().reading() as db:
+        with self._full_index().reading() as db:
             count, examples = read_left_out(db)
         if self._scope.unrestricted:
             return count, examples
@@ -440,20 +431,6 @@ class Queries:
 
         kinds = {"note": "notes", "canvas": "canvases", "base": "bases"}
         counts = dict.fromkeys((*kinds.values(), "attachments"), 0)
-        for kind, count in files.count_by_kind(
-            self.index(), visible=self._existence_filter_or_none()
-        ).items():
+        for kind, count in files.count_by_kind(self.index()).items():
             counts[kinds.get(kind, "attachments")] += count
         return counts
-
-
-def _resolve_for_caller(indexed: IndexedNote, table: FileTable, exists: Visible) -> IndexedNote:
-    """The same note with each link that leads to a hidden file resolved among those that exist."""
-    path = indexed.file.path
-    resolved: list[VaultPath | None] = []
-    for link, to in zip(indexed.note.links, indexed.resolved, strict=True):
-        if to is not None and not exists(to):
-            found = resolve_among(link.target, path, table, exists)
-            to = VaultPath(found.path) if isinstance(found, Resolved) else None
-        resolved.append(to)
-    return replace(indexed, resolved=tuple(resolved))

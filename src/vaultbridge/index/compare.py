@@ -49,9 +49,10 @@ class StoredFile(Struct, frozen=True, array_like=True, gc=False):
     trusted: int
     state: int
     hash: str
+    ignored: int = 0
 
 
-STORED_COLUMNS: Final = "id, path, kind, size, mtime_ns, ino, trusted, state, hash"
+STORED_COLUMNS: Final = "id, path, kind, size, mtime_ns, ino, trusted, state, hash, ignored"
 
 
 class DiskSnapshot(Struct):

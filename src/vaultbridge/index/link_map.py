@@ -1,8 +1,7 @@
 """Reads all notes and the links between them, as numbers, to draw the whole vault.
 
-It takes one reading transaction and a few statements: a tenth of a second for 10,000 notes. A file that
-`visible` hides is not a node, and a link to it is not an edge; `index.graph` explains how other links resolve
-then.
+It takes one reading transaction and a few statements: a tenth of a second for 10,000 notes. A file that the
+app ignores is not a node.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from msgspec import Struct
 
 from vaultbridge.index.graph import LinkGraph
 from vaultbridge.index.store.database import Index
-from vaultbridge.vault.paths import Visible
 
 NOTE: Final = 0
 DRAWN: Final = 1
@@ -43,25 +41,18 @@ class LinkMap(Struct, frozen=True):
     edges: tuple[tuple[int, int], ...]
 
 
-def read_link_map(
-    index: Index,
-    *,
-    visible: Visible | None = None,
-    exists: Visible | None = None,
-    attachments: bool = False,
-    unresolved: bool = False,
-) -> LinkMap:
+def read_link_map(index: Index, *, attachments: bool = False, unresolved: bool = False) -> LinkMap:
     """Reads the map. With `attachments`, other files are nodes too; with `unresolved`, so are the targets of
     links that lead to no file."""
     status = index.status()
-    graph = LinkGraph(index, visible=visible, exists=exists)
+    graph = LinkGraph(index)
     nodes: dict[int, int] = {}
     paths: list[str] = []
     kinds: list[int] = []
     with index.reading() as db:
-        for id_, path, kind in db.execute("SELECT id, path, kind FROM files ORDER BY path"):
+        for id_, path, kind in db.execute("SELECT id, path, kind FROM files WHERE NOT ignored ORDER BY path"):
             number = _KINDS.get(kind, ATTACHMENT)
-            if (number != ATTACHMENT or attachments) and (visible is None or visible(path)):
+            if number != ATTACHMENT or attachments:
                 nodes[id_] = len(paths)
                 paths.append(path)
                 kinds.append(number)
@@ -73,8 +64,7 @@ def read_link_map(
         names, tags = _read_tags(db, nodes, len(paths))
     if unresolved:
         places = {path: place for place, path in enumerate(paths)}
-        found = _read_missing(index) if visible is None else _list_missing(graph)
-        for target, sources in found:
+        for target, sources in _read_missing(index):
             pairs.update((places[source], len(paths)) for source in sources if source in places)
             paths.append(target)
             kinds.append(UNRESOLVED)
@@ -90,13 +80,8 @@ def read_link_map(
     )
 
 
-def _list_missing(graph: LinkGraph) -> list[tuple[str, Iterable[str]]]:
-    """Lists each target that no file has for the caller, with the notes that link to it."""
-    return [(entry.target, entry.sources) for entry in graph.unresolved(limit=UNRESOLVED_SHOWN).rows]
-
-
 def _read_missing(index: Index) -> list[tuple[str, Iterable[str]]]:
-    """Lists the same for a caller who may see everything, in one statement."""
+    """Lists each target that no file has, with the notes that link to it."""
     found: dict[str, tuple[str, dict[str, int]]] = {}
     with index.reading() as db:
         rows = db.execute(

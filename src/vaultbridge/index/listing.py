@@ -1,7 +1,7 @@
 """Lists tags, properties, tasks and recent files over the whole vault.
 
-Each function is one query in one reading transaction and leaves out what `visible` hides before it counts.
-Searching by words is left to `query.search`.
+Each function is one query in one reading transaction. What the app ignores has no tags, properties and tasks
+here. Searching by words is left to `query.search`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from vaultbridge.index import totals
 from vaultbridge.index.fold import fold_text, split_words
 from vaultbridge.index.query.needle import match_each_word
 from vaultbridge.index.store.database import Index, read_status
+from vaultbridge.index.store.rows import decode_note
 from vaultbridge.index.totals import (
     DATED,
     PROPERTY,
@@ -29,16 +30,8 @@ from vaultbridge.index.totals import (
     TASK,
     Counts,
 )
-from vaultbridge.index.visible_totals import (
-    hidden_ids,
-    hides_most,
-    read_counts,
-    read_property_counts,
-    select_page,
-    select_rows,
-)
 from vaultbridge.links.resolve import name_key
-from vaultbridge.vault.paths import VaultPath, Visible
+from vaultbridge.vault.paths import VaultPath
 
 TaskStatus = Literal["any", "open", "done"]
 
@@ -127,10 +120,10 @@ class FileInfo(Struct, frozen=True):
     modified_ns: int
 
 
-def list_tags(index: Index, *, visible: Visible | None = None) -> list[TagCount]:
+def list_tags(index: Index) -> list[TagCount]:
     """Returns every tag and parent tag by name, in its most frequent spelling."""
     with index.reading() as db:
-        counts = read_counts(index, db, (TAG,), "tags", visible)
+        counts = totals.read_counts(db, (TAG,), "tags")
     found: dict[str, list[tuple[int, int, str]]] = {}
     for (_, key, name), (notes, places) in counts.items():
         found.setdefault(key, []).append((-notes, places, name))
@@ -144,22 +137,27 @@ def list_tags(index: Index, *, visible: Visible | None = None) -> list[TagCount]
     ]
 
 
-def list_notes_with_tag(index: Index, name: str, *, visible: Visible | None = None) -> list[VaultPath]:
-    """Returns the files with a tag (given with or without `#`) or a tag nested under it."""
+def list_notes_with_tag(index: Index, name: str) -> list[VaultPath]:
+    """Returns the files with a tag (given with or without `#`) or a tag nested under it. Ignored files are
+    included, because a rename must reach them."""
     key = name_key(name.removeprefix("#").rstrip("/"))
     with index.reading() as db:
         rows = db.execute(
             "SELECT DISTINCT path FROM files"
-            " WHERE id IN (SELECT file FROM tags WHERE key = ? OR (key > ? AND key < ?)) ORDER BY path",
+            " WHERE id IN (SELECT file FROM tags WHERE key = ? OR (key > ? AND key < ?))",
             (key, key + "/", key + "0"),
         ).fetchall()
-    return [VaultPath(path) for (path,) in rows if visible is None or visible(path)]
+        found = [path for (path,) in rows]
+        for path, note in db.execute("SELECT path, note FROM notes JOIN files USING (id) WHERE ignored"):
+            if any(f"{name_key(tag.name)}/".startswith(key + "/") for tag in decode_note(note).tags):
+                found.append(path)
+    return [VaultPath(path) for path in sorted(found)]
 
 
-def list_properties(index: Index, *, visible: Visible | None = None) -> list[PropertySummary]:
+def list_properties(index: Index) -> list[PropertySummary]:
     """Returns every property in use by name, in its most frequent spelling."""
     with index.reading() as db:
-        counts = read_property_counts(index, db, visible, MAX_VALUES)
+        counts = _read_property_counts(db)
     parts: dict[str, dict[str, dict[str, int]]] = {PROPERTY: {}, PROPERTY_TYPE: {}, PROPERTY_VALUE: {}}
     for (what, key, name), (notes, _) in counts.items():
         parts[what].setdefault(key, {})[name] = notes
@@ -174,26 +172,29 @@ def list_properties(index: Index, *, visible: Visible | None = None) -> list[Pro
     ]
 
 
+def _read_property_counts(db: sqlite3.Connection) -> Counts:
+    """Returns the counts of all properties, of their types and of at least their most frequent values."""
+    if not totals.are_current(db):
+        return totals.read_counts(db, (PROPERTY, PROPERTY_TYPE, PROPERTY_VALUE), "properties")
+    counts = totals.read(db, PROPERTY, PROPERTY_TYPE)
+    for key in {key for _, key, _ in counts}:
+        for name, notes, places in totals.list_frequent(db, PROPERTY_VALUE, key, limit=MAX_VALUES):
+            counts[PROPERTY_VALUE, key, name] = (notes, places)
+    return counts
+
+
 def list_property_values(
-    index: Index, name: str, *, limit: int = NO_LIMIT, offset: int = 0, visible: Visible | None = None
+    index: Index, name: str, *, limit: int = NO_LIMIT, offset: int = 0
 ) -> ListPage[PropertyValue]:
     """Returns the values of one property, by path."""
     key = name_key(name)
     with index.reading() as db:
-        hidden = hidden_ids(index, db, visible)
         (total,) = db.execute("SELECT count(*) FROM properties WHERE key = ?", (key,)).fetchone()
-        rows = select_page(
-            db.execute(
-                f"SELECT file, path, name, type, value FROM {join_files('properties', total)}"
-                " ON files.id = file WHERE properties.key = ? ORDER BY path, seq",
-                (key,),
-            ),
-            hidden,
-            limit=limit,
-            offset=offset,
-        )
-        count = "SELECT count(*) FROM properties WHERE key = ? AND file IN ({ids})"
-        total -= sum(rows for (rows,) in select_rows(db, count, (key,), hidden))
+        rows = db.execute(
+            f"SELECT path, name, type, value FROM {join_files('properties', total)}"
+            " ON files.id = file WHERE properties.key = ? ORDER BY path, seq LIMIT ? OFFSET ?",
+            (key, limit, offset),
+        ).fetchall()
     found = (
         PropertyValue(VaultPath(path), written, type_, _decode_json(value))
         for path, written, type_, value in rows
@@ -211,7 +212,6 @@ def list_tasks(
     due_before: str = "",
     due_after: str = "",
     places: Collection[tuple[str, int]] | None = None,
-    visible: Visible | None = None,
     limit: int = 100,
     offset: int = 0,
 ) -> TaskPage:
@@ -223,18 +223,16 @@ def list_tasks(
     wanted, wanted_tag = fold_text(text), fold_text(tag.removeprefix("#"))
     conditions, values = _make_conditions(status, path_prefix, due_before, due_after)
     with index.reading() as db:
-        files = None if visible is None else index.visible_files(db, visible)
-        if not wanted and not wanted_tag and places is None and (files is None or not hides_most(files)):
-            hidden = set[int]() if files is None else files.hidden
-            if not path_prefix and not due_before and not due_after and totals.are_current(db):
-                counts = _add_task_counts(read_counts(index, db, (TASK,), "tasks", visible), status)
+        if not wanted and not wanted_tag and places is None:
+            if not path_prefix and not due_before and not due_after:
+                counts = _add_task_counts(totals.read_counts(db, (TASK,), "tasks"), status)
             else:
-                counts = _count_tasks(db, conditions, values, hidden)
-            found = _read_task_page(db, conditions, values, counts, hidden, limit, offset)
+                counts = _count_tasks(db, conditions, values)
+            found = _read_task_page(db, conditions, values, counts, limit, offset)
             total = sum(counts)
         else:
             words = split_words(f"{text} {tag}")
-            matching = _find_tasks(index, db, conditions, values, wanted, wanted_tag, words, places, visible)
+            matching = _find_tasks(index, db, conditions, values, wanted, wanted_tag, words, places)
             ordered = nsmallest(offset + limit, matching)[offset:]
             found, total = _read_tasks(db, [(file, seq) for *_, seq, file in ordered]), len(matching)
     page = tuple(
@@ -253,7 +251,6 @@ def _find_tasks(
     wanted_tag: str,
     words: Collection[str],
     places: Collection[tuple[str, int]] | None,
-    visible: Visible | None,
 ) -> list[tuple[bool, str, str, int, int]]:
     """Returns the tasks that meet the conditions and contain the text and the tag: what they are ordered by
     (due date, path, number), then the file. `words` are those of the text and the tag."""
@@ -267,14 +264,12 @@ def _find_tasks(
         conditions = [*conditions, "file IN (SELECT rowid FROM words WHERE words MATCH ?)"]
         values = [*values, match]
     paths = index.paths(db)
-    hidden = hidden_ids(index, db, visible)
     return [
         (due is None, due or "", paths[file], seq, file)
         for file, seq, due, text, line in db.execute(
             f"SELECT file, seq, due, text, line FROM {_select_tasks(conditions)}", values
         )
-        if file not in hidden
-        and (not wanted or wanted in fold_text(text))
+        if (not wanted or wanted in fold_text(text))
         and (places is None or (paths[file], line) in places)
         and (not wanted_tag or _has_tag(text, wanted_tag))
     ]
@@ -337,15 +332,10 @@ def _add_task_counts(counts: Counts, status: str) -> tuple[int, int]:
     return dated, undated
 
 
-def _count_tasks(
-    db: sqlite3.Connection, conditions: list[str], values: list[str], hidden: Collection[int]
-) -> tuple[int, int]:
-    """Counts the visible tasks that meet the conditions: those with a due date, and those without."""
+def _count_tasks(db: sqlite3.Connection, conditions: list[str], values: list[str]) -> tuple[int, int]:
+    """Counts the tasks that meet the conditions: those with a due date, and those without."""
     statement = f"SELECT count(due), count(*) FROM {_select_tasks(conditions)}"
     (dated, total) = db.execute(statement, values).fetchone()
-    of_hidden = f"SELECT count(due), count(*) FROM {_select_tasks([*conditions, 'file IN ({ids})'])}"
-    for hidden_dated, hidden_total in select_rows(db, of_hidden, values, hidden):
-        dated, total = dated - hidden_dated, total - hidden_total
     return dated, total - dated
 
 
@@ -354,7 +344,6 @@ def _read_task_page(
     conditions: list[str],
     values: list[str],
     counts: tuple[int, int],
-    hidden: Collection[int],
     limit: int,
     offset: int,
 ) -> list[tuple[Any, ...]]:
@@ -366,20 +355,18 @@ def _read_task_page(
     by_due = more.replace("status", "+status")
     found: list[tuple[Any, ...]] = []
     if offset < dated:
-        rows = db.execute(
-            f"SELECT file, {_TASK} FROM tasks CROSS JOIN files ON files.id = file"
-            f" WHERE due IS NOT NULL{by_due} ORDER BY due, path, seq",
-            values,
-        )
-        found = select_page(rows, hidden, limit=limit, offset=offset)
+        found = db.execute(
+            f"SELECT {_TASK} FROM tasks CROSS JOIN files ON files.id = file"
+            f" WHERE due IS NOT NULL{by_due} ORDER BY due, path, seq LIMIT ? OFFSET ?",
+            (*values, limit, offset),
+        ).fetchall()
     left = limit - len(found)
     if left and undated:
-        rows = db.execute(
-            f"SELECT file, {_TASK} FROM {join_files('tasks', undated)} ON files.id = file"
-            f" WHERE due IS NULL{more} ORDER BY path, seq",
-            values,
-        )
-        found += select_page(rows, hidden, limit=left, offset=max(0, offset - dated))
+        found += db.execute(
+            f"SELECT {_TASK} FROM {join_files('tasks', undated)} ON files.id = file"
+            f" WHERE due IS NULL{more} ORDER BY path, seq LIMIT ? OFFSET ?",
+            (*values, left, max(0, offset - dated)),
+        ).fetchall()
     return found
 
 
@@ -401,24 +388,17 @@ def list_recent(
     *,
     limit: int = 20,
     kinds: tuple[str, ...] = ("note", "canvas"),
-    visible: Visible | None = None,
 ) -> list[FileInfo]:
     """Returns the files that were modified last, newest first."""
     marks = ", ".join("?" * len(kinds))
-    found: list[FileInfo] = []
     with index.reading() as db:
         # The plus keeps SQLite from using the index on the kind, which may match 100,000 files.
         rows = db.execute(
             f"SELECT path, kind, size, mtime_ns FROM files WHERE +kind IN ({marks})"
-            " ORDER BY mtime_ns DESC, path",
-            kinds,
+            " ORDER BY mtime_ns DESC, path LIMIT ?",
+            (*kinds, limit),
         )
-        for path, kind, size, modified in rows:
-            if visible is None or visible(path):
-                found.append(FileInfo(VaultPath(path), kind, size, modified))
-                if len(found) >= limit:
-                    break
-    return found
+        return [FileInfo(VaultPath(path), kind, size, modified) for path, kind, size, modified in rows]
 
 
 def has_non_ascii(column: str) -> str:

@@ -23,8 +23,8 @@ from vaultbridge.index.fold import fold_text, split_words
 from vaultbridge.index.name_text import AliasText, NameText
 from vaultbridge.index.store.database import Index, read_meta
 from vaultbridge.index.store.file_cache import find_differing
-from vaultbridge.links.resolve import FileTable, Resolved, candidate_keys, file_name, name_key, resolve
-from vaultbridge.vault.paths import VaultPath, Visible
+from vaultbridge.links.resolve import FileTable, Resolved, file_name, name_key, resolve
+from vaultbridge.vault.paths import VaultPath
 
 How = Literal["path", "extension", "case", "link", "alias", "title"]
 
@@ -73,22 +73,22 @@ class NameLookup:
     """Lenient lookup over all files of an index, including attachments. Any thread may use it."""
 
     def __init__(self, index: Index) -> None:
-        self._index = index
+        self.index = index
         self._known: _KnownNames | None = None
 
-    def find(self, name: str, *, source: str = "", visible: Visible | None = None) -> LookupResult:
+    def find(self, name: str, *, source: str = "") -> LookupResult:
         """Finds the file that `name` means. With a `source` note, a bare name prefers files near it, as a
         link there would; without one, a name found in several folders is ambiguous."""
         wanted = _strip_wrapping(name)
-        with self._index.reading() as db:
-            table = _VisibleTable(self._index.table(db), visible)
+        with self.index.reading() as db:
+            table = self.index.table(db)
             steps: tuple[tuple[How, Callable[[], Iterable[str]]], ...] = (
-                ("path", lambda: [wanted] if table.has(wanted) else []),
-                ("extension", lambda: [wanted + ".md"] if table.has(wanted + ".md") else []),
+                ("path", lambda: [wanted] if wanted in table else []),
+                ("extension", lambda: [wanted + ".md"] if wanted + ".md" in table else []),
                 ("case", lambda: table.same_path(wanted) or table.same_path(wanted + ".md")),
-                ("link", lambda: table.find_linked(wanted, source)),
-                ("alias", lambda: table.keep_visible(_find_by_alias(db, wanted))),
-                ("title", lambda: table.keep_visible(_find_by_title(db, wanted))),
+                ("link", lambda: _find_linked(table, wanted, source)),
+                ("alias", lambda: _find_by_alias(db, wanted)),
+                ("title", lambda: _find_by_title(db, wanted)),
             )
             for how, look in steps if wanted else ():
                 paths = sorted(set(look()))
@@ -96,15 +96,10 @@ class NameLookup:
                     return NameMatch(VaultPath(paths[0]), how)
                 if paths:
                     return AmbiguousMatch(tuple(map(VaultPath, paths)))
-            return NotFound(self._find_closest(db, wanted, visible))
+            return NotFound(self._find_closest(db, wanted))
 
-    def _find_closest(
-        self, db: sqlite3.Connection, wanted: str, visible: Visible | None
-    ) -> tuple[VaultPath, ...]:
-        # Hidden names are left out from the start: they must not use up a limit.
-        index = self._index
-        paths = index.paths(db) if visible is None else index.visible_files(db, visible).paths
-        known = self._known = _read_names(db, paths, self._known)
+    def _find_closest(self, db: sqlite3.Connection, wanted: str) -> tuple[VaultPath, ...]:
+        known = self._known = _read_names(db, self.index.paths(db), self._known)
         return _find_closest(wanted[:NAME_CHARS], known)
 
 
@@ -118,37 +113,18 @@ def _strip_wrapping(name: str) -> str:
     return text.lstrip("/").removeprefix("./")
 
 
-class _VisibleTable:
-    """The table of files, limited to those the caller may see."""
-
-    def __init__(self, table: FileTable, visible: Visible | None) -> None:
-        self._table = table
-        self._visible = visible
-
-    def keep_visible(self, paths: Iterable[str]) -> list[str]:
-        return [path for path in paths if self._visible is None or self._visible(path)]
-
-    def has(self, path: str) -> bool:
-        return path in self._table and bool(self.keep_visible([path]))
-
-    def same_path(self, path: str) -> list[str]:
-        return self.keep_visible(self._table.same_path(path))
-
-    def find_linked(self, target: str, source: str) -> list[str]:
-        keys = candidate_keys(target)
-        near = FileTable(self.keep_visible(path for key in keys for path in self._table.paths_named(key)))
-        found = resolve(target, source, near)
-        if not isinstance(found, Resolved):
-            return []
-        if source:
-            return [found.path, *found.others]
-        # Without a source note, no folder is nearer than another.
-        ending = name_key(file_name(found.path))
-        link = name_key(target)
-        fitting = [
-            path for path in near.paths_named(ending) if name_key(path).removesuffix(".md").endswith(link)
-        ]
-        return fitting or [*near.paths_named(ending)] if "/" not in target else fitting or [found.path]
+def _find_linked(table: FileTable, target: str, source: str) -> list[str]:
+    found = resolve(target, source, table)
+    if not isinstance(found, Resolved):
+        return []
+    if source:
+        return [found.path, *found.others]
+    # Without a source note, no folder is nearer than another.
+    ending = name_key(file_name(found.path))
+    link = name_key(target)
+    named = table.paths_named(ending)
+    fitting = [path for path in named if name_key(path).removesuffix(".md").endswith(link)]
+    return fitting or [*named] if "/" not in target else fitting or [found.path]
 
 
 def _find_by_alias(db: sqlite3.Connection, wanted: str) -> list[str]:
@@ -171,8 +147,10 @@ def _find_by_title(db: sqlite3.Connection, wanted: str) -> list[str]:
         "SELECT files.path FROM words JOIN files ON files.id = words.rowid WHERE words MATCH ?",
         (f'path : "{phrase}"',),
     )
+    # Ignored notes are not among the words.
+    ignored = db.execute("SELECT path FROM files WHERE ignored")
     found = []
-    for (path,) in rows:
+    for (path,) in (*rows, *ignored):
         stem = path.rpartition(".")[0]
         if split_words(file_name(stem)) == words or split_words(stem) == words:
             found.append(path)
@@ -180,7 +158,7 @@ def _find_by_title(db: sqlite3.Connection, wanted: str) -> list[str]:
 
 
 class _KnownNames(Struct, frozen=True):
-    """The visible names of one state of the index: the files in `paths`, and their aliases. `aliased` are the
+    """The names of one state of the index: the files in `paths`, and their aliases. `aliased` are the
     aliases with the files that they belong to, in order, and `rows` what was read of all aliases."""
 
     paths: Mapping[int, str]

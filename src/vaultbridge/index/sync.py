@@ -25,6 +25,7 @@ from msgspec import Struct
 from vaultbridge.errors import EngineFailure
 from vaultbridge.index import compare
 from vaultbridge.index.build import ChunkResult, FileJob, FileResult, parse_files
+from vaultbridge.index.ignored import read_ignore_filters
 from vaultbridge.index.store import write
 from vaultbridge.index.store.database import (
     Index,
@@ -386,8 +387,14 @@ class _Change:
     def _add_new(self, db: sqlite3.Connection, table: FileTable, totals: Totals, *, empty: bool) -> list[str]:
         new = [entry for entry in self.difference.added if empty or _read_row(db, entry.path) is None]
         first = write.next_file_id(db)
+        ignored = read_ignore_filters(db)
         rows = [
-            write.make_file_row(first + at, entry, trusted=not write.is_searched(entry.kind))
+            write.make_file_row(
+                first + at,
+                entry,
+                trusted=not write.is_searched(entry.kind),
+                ignored=ignored.match(entry.path),
+            )
             for at, entry in enumerate(new)
         ]
         write.insert_files(db, rows, totals)
@@ -463,10 +470,11 @@ class _Change:
         # Content that could not be read is read again at every comparison.
         unread = result.signature is None and not entry.placeholder and entry.size <= NOTE_PARSE_BYTES
         trusted = self.may_trust(entry.mtime_ns) and not unread
-        target = write.FileWrite(db, row.id, entry, trusted, table, ids, totals)
+        ignored = bool(row.ignored)
+        target = write.FileWrite(db, row.id, entry, trusted, ignored, table, ids, totals)
         rows, relinked = result.rows, result.relinked
         if relinked is not None:
-            if row.state == INDEXED and row.hash == relinked.known.hash:
+            if not ignored and row.state == INDEXED and row.hash == relinked.known.hash:
                 self.terms.add(db, write.replace_targets(target, relinked))
                 self.changed += 1
                 return
@@ -480,7 +488,7 @@ class _Change:
         else:
             write.insert_content(target, rows)
             # A first build collects them from the full-text table at its end.
-            if not self.fresh:
+            if not self.fresh and not ignored:
                 self.terms.add(db, collect_terms(rows, entry.path))
 
 

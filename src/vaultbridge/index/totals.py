@@ -1,8 +1,8 @@
 """Counts what is in a vault and stores the totals, so that no answer has to walk the whole vault.
 
 The first half counts files by kind and folder, tags, properties, tasks, links and problems. One set of rules
-serves three uses: a single file, when it changes; everything, after a first build; and everything except
-hidden files, for a caller who may not see them.
+serves two uses: a single file, when it changes, and everything, after a first build. Ignored notes have no
+tags, properties, tasks and missing links in the tables, so these do not count.
 
 The second half keeps the stored results exact. The table `totals` has the counts. The table `marks` lists
 notable files: notes without backlinks or without links, conflict copies, note names used twice. Both change
@@ -10,7 +10,7 @@ in the same transaction as the rows they are counted from, and only where the re
 paragraph in a note writes nothing here.
 
 During a first build nothing is stored; `rebuild` counts everything once at its end. Until then, queries
-count for themselves. For a caller who may not see everything see `visible_totals`.
+count for themselves (`read_counts`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from vaultbridge.index.query.match import flatten_values
 from vaultbridge.index.store.schema import NAME_ONLY, split_for_sql
-from vaultbridge.links.resolve import folder_of, name_key
+from vaultbridge.links.resolve import folder_of
 from vaultbridge.vault.cloud import Conflict, detect_conflict
 from vaultbridge.vault.paths import VaultPath
 
@@ -65,8 +65,6 @@ CountKey = tuple[str, str, str]
 Ids = Collection[int]
 """The ids of some files."""
 
-NONE_HIDDEN: Final[frozenset[int]] = frozenset()
-
 _decode_json = msgspec.json.Decoder().decode
 
 
@@ -95,16 +93,13 @@ def count_file(db: sqlite3.Connection, file: int, tables: Iterable[str]) -> Coun
     return counts
 
 
-def count_files(
-    db: sqlite3.Connection, counts: Counts, *, only: Ids | None = None, hidden: Ids = NONE_HIDDEN
-) -> None:
+def count_files(db: sqlite3.Connection, counts: Counts, *, only: Ids | None = None) -> None:
     kinds: dict[str, int] = {}
     folders: dict[str, int] = {}
-    for id_, path, kind in _select_rows(db, "id, path, kind FROM files", "id", only):
-        if id_ not in hidden:
-            kinds[kind] = kinds.get(kind, 0) + 1
-            folder = folder_of(path)
-            folders[folder] = folders.get(folder, 0) + 1
+    for path, kind in _select_rows(db, "path, kind FROM files", "id", only):
+        kinds[kind] = kinds.get(kind, 0) + 1
+        folder = folder_of(path)
+        folders[folder] = folders.get(folder, 0) + 1
     for kind, count in kinds.items():
         counts.add(FILE, "", kind, count)
     for folder, count in folders.items():
@@ -114,16 +109,12 @@ def count_files(
             counts.add(FOLDER, folder, "", 0, count)
 
 
-def count_tags(
-    db: sqlite3.Connection, counts: Counts, *, only: Ids | None = None, hidden: Ids = NONE_HIDDEN
-) -> None:
+def count_tags(db: sqlite3.Connection, counts: Counts, *, only: Ids | None = None) -> None:
     """Counts a note once for a tag and once for each parent tag, under the spelling that comes first."""
     holders: dict[str, set[int]] = {}
     for key, file, name, count in _select_rows(
         db, "key, file, name, count FROM tags", "file", only, order="key"
     ):
-        if file in hidden:
-            continue
         at = level = 0
         while at >= 0:
             level += 1
@@ -136,13 +127,9 @@ def count_tags(
             holding.add(file)
 
 
-def count_properties(
-    db: sqlite3.Connection, counts: Counts, *, only: Ids | None = None, hidden: Ids = NONE_HIDDEN
-) -> None:
-    columns = "key, file, name, type, value FROM properties"
-    for key, file, name, type_, value in _select_rows(db, columns, "file", only):
-        if file in hidden:
-            continue
+def count_properties(db: sqlite3.Connection, counts: Counts, *, only: Ids | None = None) -> None:
+    columns = "key, name, type, value FROM properties"
+    for key, name, type_, value in _select_rows(db, columns, "file", only):
         counts.add(PROPERTY, key, name)
         counts.add(PROPERTY_TYPE, key, type_)
         for text in dict.fromkeys(flatten_values(_decode_json(value))):
@@ -150,41 +137,23 @@ def count_properties(
                 counts.add(PROPERTY_VALUE, key, text)
 
 
-def count_tasks(
-    db: sqlite3.Connection, counts: Counts, *, only: Ids | None = None, hidden: Ids = NONE_HIDDEN
-) -> None:
-    for file, status, dated in _select_rows(db, "file, status, due IS NOT NULL FROM tasks", "file", only):
-        if file not in hidden:
-            counts.add(TASK, status, DATED if dated else "")
+def count_tasks(db: sqlite3.Connection, counts: Counts, *, only: Ids | None = None) -> None:
+    for status, dated in _select_rows(db, "status, due IS NOT NULL FROM tasks", "file", only):
+        counts.add(TASK, status, DATED if dated else "")
 
 
-def count_missing(
-    db: sqlite3.Connection, counts: Counts, *, only: Ids | None = None, hidden: Ids = NONE_HIDDEN
-) -> None:
-    """Counts links to files that do not exist. For the caller, a hidden file does not exist."""
+def count_missing(db: sqlite3.Connection, counts: Counts, *, only: Ids | None = None) -> None:
+    """Counts links to files that do not exist."""
     counted: set[tuple[str, int]] = set()
-    for source, key in _list_missing_links(db, only, hidden):
+    rows = _select_rows(db, "source, missing FROM links WHERE missing IS NOT NULL", "source", only)
+    for source, key in rows:
         counts.add(MISSING, "", key, 1, (key, source) not in counted)
         counted.add((key, source))
 
 
-def _list_missing_links(
-    db: sqlite3.Connection, only: Collection[int] | None, hidden: Collection[int]
-) -> Iterator[tuple[int, str]]:
-    if not hidden:
-        yield from _select_rows(db, "source, missing FROM links WHERE missing IS NOT NULL", "source", only)
-        return
-    for source, target, to in _select_rows(db, "source, target, target_id FROM links", "source", only):
-        if source not in hidden and (to is None or to in hidden):
-            yield source, name_key(target)
-
-
-def count_problems(
-    db: sqlite3.Connection, counts: Counts, *, only: Ids | None = None, hidden: Ids = NONE_HIDDEN
-) -> None:
-    for file, code in _select_rows(db, "file, code FROM problems", "file", only):
-        if file not in hidden:
-            counts.add(PROBLEM, code, "")
+def count_problems(db: sqlite3.Connection, counts: Counts, *, only: Ids | None = None) -> None:
+    for (code,) in _select_rows(db, "code FROM problems", "file", only):
+        counts.add(PROBLEM, code, "")
 
 
 COUNTERS: Final[dict[str, Callable[..., None]]] = {
@@ -252,13 +221,14 @@ def rebuild(db: sqlite3.Connection) -> None:
     rows = ((*at, *amounts) for at, amounts in sorted({**counts, **sums}.items()))
     db.executemany("INSERT INTO totals VALUES (?, ?, ?, ?, ?)", rows)
     db.execute(
-        f"INSERT INTO marks SELECT ?, path, '' FROM files WHERE state != {NAME_ONLY} AND id NOT IN"
-        " (SELECT target_id FROM links WHERE target_id IS NOT NULL AND target_id != source) ORDER BY path",
+        f"INSERT INTO marks SELECT ?, path, '' FROM files WHERE state != {NAME_ONLY} AND NOT ignored"
+        " AND id NOT IN (SELECT target_id FROM links WHERE target_id IS NOT NULL AND target_id != source"
+        " AND source NOT IN (SELECT id FROM files WHERE ignored)) ORDER BY path",
         (ORPHAN,),
     )
     db.execute(
-        f"INSERT INTO marks SELECT ?, path, '' FROM files WHERE state != {NAME_ONLY} AND id NOT IN"
-        " (SELECT source FROM links WHERE target_id IS NOT source) ORDER BY path",
+        f"INSERT INTO marks SELECT ?, path, '' FROM files WHERE state != {NAME_ONLY} AND NOT ignored"
+        " AND id NOT IN (SELECT source FROM links WHERE target_id IS NOT source) ORDER BY path",
         (DEAD_END,),
     )
     db.execute(
@@ -282,6 +252,15 @@ def read(db: sqlite3.Connection, *kinds: str) -> Counts:
     """Returns all counts of these kinds. Call `are_current` first."""
     rows = db.execute(f"SELECT * FROM totals WHERE what IN ({', '.join('?' * len(kinds))})", kinds)
     return Counts({(what, key, name): (count, places) for what, key, name, count, places in rows})
+
+
+def read_counts(db: sqlite3.Connection, kinds: tuple[str, ...], table: str) -> Counts:
+    """Returns the counts of these kinds, which are counted from a table, at any time."""
+    if are_current(db):
+        return read(db, *kinds)
+    counts = Counts()
+    COUNTERS[table](db, counts)
+    return Counts({at: amounts for at, amounts in counts.items() if at[0] in kinds})
 
 
 def list_frequent(
@@ -335,11 +314,11 @@ class _File(Struct, frozen=True):
     key: str
     counts: Counts
     targets: frozenset[int]
-    """The other files that it links to."""
+    """The other files that it links to; none if it is ignored, because such links do not count."""
     has_links: bool
     """Whether it has a link to anything but itself."""
-    name_only: bool
-    """Whether its content is not indexed."""
+    unmarked: bool
+    """Whether its content is not indexed, or it is ignored: then it is neither an orphan nor a dead end."""
     tables: frozenset[str]
     """The tables that were counted."""
 
@@ -347,7 +326,7 @@ class _File(Struct, frozen=True):
 def _may_marks_differ(before: _File, after: _File) -> bool:
     """Whether a file's own links, name or state change its marks. Links to it are seen in the files that have
     them."""
-    was, now = ((file.path, file.has_links, file.name_only) for file in (before, after))
+    was, now = ((file.path, file.has_links, file.unmarked) for file in (before, after))
     return was != now
 
 
@@ -409,15 +388,15 @@ class Totals:
         self._mark_conflicts(moved)
 
     def _read_file(self, id_: int, tables: frozenset[str]) -> _File | None:
-        row = self._db.execute("SELECT path, key, state FROM files WHERE id = ?", (id_,)).fetchone()
+        row = self._db.execute("SELECT path, key, state, ignored FROM files WHERE id = ?", (id_,)).fetchone()
         if row is None:
             return None
-        path, key, state = row
+        path, key, state, ignored = row
         links = self._db.execute("SELECT target_id FROM links WHERE source = ?", (id_,))
         others = {to for (to,) in links} - {id_}
         counts = count_file(self._db, id_, tables)
-        targets = frozenset(others - _NOWHERE)
-        return _File(path, key, counts, targets, bool(others), state == NAME_ONLY, tables)
+        targets = frozenset(() if ignored else others - _NOWHERE)
+        return _File(path, key, counts, targets, bool(others), ignored or state == NAME_ONLY, tables)
 
     def _add_sums(self, delta: Counts) -> None:
         """Add to the delta what it changes in the sums."""
@@ -454,7 +433,8 @@ class Totals:
             self._mark(DEAD_END, path, None)
         for id_ in ids:
             row = self._db.execute(
-                "SELECT path, EXISTS (SELECT 1 FROM links WHERE target_id = files.id AND source != files.id),"
+                "SELECT path, ignored, EXISTS (SELECT 1 FROM links JOIN files other ON other.id = source"
+                " WHERE target_id = files.id AND source != files.id AND NOT other.ignored),"
                 " EXISTS (SELECT 1 FROM links WHERE source = files.id AND target_id IS NOT source),"
                 " EXISTS (SELECT 1 FROM marks WHERE what = ? AND name = path),"
                 " EXISTS (SELECT 1 FROM marks WHERE what = ? AND name = path)"
@@ -463,11 +443,11 @@ class Totals:
             ).fetchone()
             if row is None:
                 continue
-            path, linked, linking, orphan, dead_end = row
-            if linked == orphan:
-                self._mark(ORPHAN, path, None if linked else "")
-            if linking == dead_end:
-                self._mark(DEAD_END, path, None if linking else "")
+            path, ignored, linked, linking, orphan, dead_end = row
+            if (linked or ignored) == orphan:
+                self._mark(ORPHAN, path, None if linked or ignored else "")
+            if (linking or ignored) == dead_end:
+                self._mark(DEAD_END, path, None if linking or ignored else "")
 
     def _mark_names(self, keys: Iterable[str]) -> None:
         for key in keys:

@@ -11,8 +11,8 @@ links that have its key among their candidate keys are resolved again.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
@@ -134,52 +134,6 @@ class FileTable:
         return self._count
 
 
-class FilteredTable(FileTable):
-    """The files of another table that `accepts` accepts, each judged when its name is first asked for. To
-    change it, copy it."""
-
-    __slots__ = ("_accepts", "_all")
-
-    def __init__(self, table: FileTable, accepts: Callable[[str], bool]) -> None:
-        super().__init__()
-        self._all = table
-        self._accepts = accepts
-        self._named = _Accepted(table._named, accepts)
-
-    def add(self, path: str) -> None:
-        raise TypeError("copy it first")
-
-    remove = add
-
-    def copy(self) -> FileTable:
-        return FileTable(self)
-
-    def __iter__(self) -> Iterator[str]:
-        return filter(self._accepts, self._all)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
-class _Accepted(dict[str, str | tuple[str, ...]]):
-    """The buckets of a `FilteredTable` that were asked for."""
-
-    __slots__ = ("_accepts", "_all")
-
-    def __init__(self, named: dict[str, str | tuple[str, ...]], accepts: Callable[[str], bool]) -> None:
-        super().__init__()
-        self._all = named
-        self._accepts = accepts
-
-    def get(self, key: str, default: Any = None) -> Any:
-        bucket = super().get(key)
-        if bucket is None:
-            found = self._all.get(key, ())
-            accepted = tuple(filter(self._accepts, (found,) if isinstance(found, str) else found))
-            self[key] = bucket = accepted[0] if len(accepted) == 1 else accepted
-        return bucket or default
-
-
 def candidate_keys(target: str) -> tuple[str, ...]:
     """Return the name keys on which the resolution of `target` depends; none for a link to its own note."""
     name = file_name(target)
@@ -213,12 +167,6 @@ def resolve(target: str, source: str, table: FileTable) -> Resolution:
             return Resolved(bucket)
         bucket = (bucket,)
     return _choose_among(bucket, link, source)
-
-
-def resolve_among(target: str, source: str, table: FileTable, exists: Callable[[str], bool]) -> Resolution:
-    """Resolve with only the files of the table that `exists` accepts."""
-    near = (path for key in candidate_keys(target) for path in table.paths_named(key))
-    return resolve(target, source, FileTable(filter(exists, near)))
 
 
 def _choose_among(candidates: tuple[str, ...], link: str, source: str) -> Resolution:

@@ -21,6 +21,7 @@ from vaultbridge.server.config.model import LIVE, Config, load_config
 from vaultbridge.server.live_tools import LiveTools
 from vaultbridge.server.logs import set_level
 from vaultbridge.server.unused_patterns import PatternReporter
+from vaultbridge.server.unused_scopes import delete_unused_scopes
 
 if TYPE_CHECKING:
     from vaultbridge.editor.hub import EditorHub
@@ -136,7 +137,9 @@ class LiveConfig:
         await asyncio.to_thread(self._tools.refresh)
         await asyncio.to_thread(self._report_patterns)
         tokens = await asyncio.to_thread(self._access.list_valid_principals)
-        await self._servers.close_revoked(tokens)
+        if await self._servers.close_revoked(tokens):
+            known = self._access.list_tokens()
+            await asyncio.to_thread(delete_unused_scopes, self.config, known)
 
     def _report_patterns(self) -> None:
         with contextlib.suppress(VaultbridgeError):  # a vault that is not there now is looked at later

@@ -24,6 +24,7 @@ from vaultbridge.errors import JSON_ERRORS, EngineFailure, InvalidArgument, Time
 from vaultbridge.limits import MIB
 from vaultbridge.review.policy import parse_review
 from vaultbridge.server.tokens import describe_token, parse_lifetime
+from vaultbridge.server.unused_scopes import delete_unused_scopes
 from vaultbridge.system import expand_home, read_file_uri
 from vaultbridge.web.api.routes import PageApi, PageCall
 
@@ -186,6 +187,8 @@ class SettingsRoutes:
 
     async def revoke_token(self, call: PageCall) -> dict[str, Any]:
         token = await asyncio.to_thread(self._facts.tokens.revoke, call.part("id"))
+        remaining = self._facts.tokens.list_tokens()
+        await asyncio.to_thread(delete_unused_scopes, self._facts.config(), remaining, self._facts.environ)
         return {"revoked": describe_token(token)}
 
     # What the command line knows.

@@ -169,11 +169,13 @@ class Servers:
             for vault in self._vaults
         }
 
-    async def close_revoked(self, valid: Iterable[str]) -> None:
-        """Close the servers of tokens that are no longer `valid`."""
+    async def close_revoked(self, valid: Iterable[str]) -> bool:
+        """Close the servers of tokens that are no longer `valid`; returns whether there were any."""
         principals = set(valid)
-        for principal in [principal for principal in self._limited if principal not in principals]:
+        revoked = [principal for principal in self._limited if principal not in principals]
+        for principal in revoked:
             await self._limited.pop(principal).server.close()
+        return bool(revoked)
 
     async def close(self) -> None:
         await self.close_revoked(())

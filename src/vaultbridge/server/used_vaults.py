@@ -53,7 +53,7 @@ def list_known_vaults(environ: Mapping[str, str]) -> list[KnownVault]:
     return [
         # Its state folder has the name of its cache folder. It may not be there: nothing is made here.
         KnownVault(folder, states / cache.name, tuple(list_sessions(cache)))
-        for folder, cache in _list_caches(environ)
+        for folder, cache in list_caches(environ)
     ]
 
 
@@ -88,7 +88,7 @@ def _list_connected(environ: Mapping[str, str]) -> Iterator[Path]:
                     yield from list_entry_vaults(entry)
 
 
-def _list_caches(environ: Mapping[str, str]) -> Iterator[tuple[Path, Path]]:
+def list_caches(environ: Mapping[str, str]) -> Iterator[tuple[Path, Path]]:
     """Each vault that has a cache folder, with that folder."""
     base = find_bases(environ).cache
     try:

@@ -25,7 +25,7 @@ from vaultbridge.tools.base.tool import Tool, VaultContext
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from vaultbridge.index.missing import UnresolvedTarget
+    from vaultbridge.index.graph import UnresolvedTarget
     from vaultbridge.vault.paths import VaultPath
 
 LinkQuestion = Literal["backlinks", "outgoing", "unresolved", "orphans", "dead_ends", "neighbourhood", "path"]
@@ -113,8 +113,8 @@ def draw_graph(
     reasons for notes that could be linked with it."""
     places = {path: place for place, path in enumerate(dict.fromkeys([root, *notes]))}
     queries = context.engine.queries
-    with queries.index().reading() as db:
-        neighbours = queries.neighbours(db)
+    with queries.snapshot() as at:
+        neighbours = queries.neighbours(at)
         edges = {
             (min(places[path], places[other]), max(places[path], places[other]))
             for path in places

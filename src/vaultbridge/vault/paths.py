@@ -14,8 +14,7 @@ import os
 import re
 import stat
 import unicodedata
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, NewType
 
@@ -32,21 +31,6 @@ VaultPath = NewType("VaultPath", str)
 
 Visible = Callable[[str], bool]
 """Whether the file at a path exists for the caller. What a scope hides does not."""
-
-
-class FileFilter(ABC):
-    """A `Visible` that can say where it differs from an earlier one, so that not every file must be judged
-    again."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def __call__(self, path: str) -> bool: ...
-
-    @abstractmethod
-    def list_differing(self, earlier: Visible) -> Collection[str] | None:
-        """Return all files about which the two may disagree, apart from those that were added or removed in
-        between; None if that may be any file."""
 
 
 NAME_BYTES: Final = 255

@@ -8,9 +8,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from support.vault import VaultWire, make_small_vault, vault_wire
 from support.wire import MODERN
-from vaultbridge.protocols.mcp.vault.changes import VaultChanges
+from vaultbridge.engine import Engine
+from vaultbridge.protocols.mcp.vault import changes
+from vaultbridge.protocols.mcp.vault.changes import VaultChanges, read_files_version
 from vaultbridge.protocols.mcp.vault.provider import ProviderSettings
 from vaultbridge.protocols.mcp.vault.workers import Workers
 from vaultbridge.server.wiring import open_engine
@@ -141,6 +145,29 @@ async def test_added_and_removed_hidden_notes_are_not_announced(tmp_path: Path) 
         rewrite(vault / "A.md", "edited again")
         await wire.notification(UPDATED)
         assert not [message for message in wire.messages if message.get("method") == LIST]
+
+
+async def test_the_files_are_listed_for_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that never got the list need not be told that it has changed, and finding out takes long."""
+    vault = make_small_vault(tmp_path, {"A.md": "a", "Prompts/P.md": "p"})
+    asked: list[Engine] = []
+
+    def read_version(engine: Engine) -> int:
+        asked.append(engine)
+        return read_files_version(engine)
+
+    monkeypatch.setattr(changes, "read_files_version", read_version)
+    settings = ProviderSettings(lead=True)
+    async with vault_wire(tmp_path, vault, settings=settings) as wire:
+        await wire.result("prompts/list")
+        await wire.text("move_note", name="A", to="B")
+        await wire.text("move_note", name="/Prompts/P", to="Q")
+        await wire.notification(PROMPTS)
+        assert asked == []
+        await wire.result("resources/list")
+        await wire.text("move_note", name="B", to="C")
+        await wire.notification(LIST)
+        assert asked
 
 
 async def test_added_changed_and_removed_prompts_are_announced(tmp_path: Path) -> None:

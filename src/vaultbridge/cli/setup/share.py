@@ -149,8 +149,13 @@ def plan_shared(
 def give_up(token: AccessToken | None) -> None:
     """Revoke a token that is not, or no longer, in any file."""
     if token is not None:
+        from vaultbridge.server.config.model import config_file, load_config
+        from vaultbridge.server.unused_scopes import delete_unused_scopes
+
+        store = open_store()
         with contextlib.suppress(InvalidArgument):  # somebody has revoked it meanwhile
-            open_store().revoke(token.id)
+            store.revoke(token.id)
+        delete_unused_scopes(load_config(config_file(os.environ)), store.list_tokens())
 
 
 def revoke_entry(entry: Any) -> str:

@@ -133,9 +133,12 @@ def _list(args: argparse.Namespace, store: TokenStore) -> None:
 
 
 def _revoke(args: argparse.Namespace, store: TokenStore) -> None:
+    from vaultbridge.server.config.model import load_config
     from vaultbridge.server.tokens import describe_token
+    from vaultbridge.server.unused_scopes import delete_unused_scopes
 
     token = store.revoke(args.token)
+    delete_unused_scopes(load_config(_find_config(args)), store.list_tokens())
     if args.json:
         emit({**describe_token(token), "revoked": True})
     else:

@@ -10,8 +10,7 @@ disk, so that the edit is refused if the note has changed since.
 from __future__ import annotations
 
 import contextlib
-import sqlite3
-from collections.abc import Collection, Iterator, Sequence, Set
+from collections.abc import Collection, Iterator, Sequence
 from heapq import nsmallest
 from itertools import chain
 from math import log
@@ -31,7 +30,6 @@ from vaultbridge.engine.related.shared import (
 )
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.index.fold import split_words
-from vaultbridge.index.store.database import NONE_HIDDEN
 from vaultbridge.index.store.rows import decode_note
 from vaultbridge.index.word_table import find_notes
 from vaultbridge.links.graph import Neighbours
@@ -44,8 +42,8 @@ from vaultbridge.vault.paths import VaultPath
 
 if TYPE_CHECKING:
     from vaultbridge.engine.engine import Engine
+    from vaultbridge.engine.queries import Snapshot
     from vaultbridge.index.query.hits import HitMatch
-    from vaultbridge.index.store.database import Index
 
 MENTION_WEIGHT: Final = 1.6
 MENTIONED_WEIGHT: Final = 0.8
@@ -152,32 +150,26 @@ def find_related_to_text(engine: Engine, text: str, *, limit: int = 10, offset: 
 class RelatedSearch:
     """One look at the vault, within one reading transaction of the index."""
 
-    def __init__(self, engine: Engine, index: Index, db: sqlite3.Connection) -> None:
+    def __init__(self, engine: Engine, at: Snapshot) -> None:
         self.engine = engine
-        self.index = index
-        self.db = db
-        self.shown = engine.queries.view_filter()
-        self.table: FileTable = engine.queries.visible_table()
+        self.db = at.db
+        index, db = at.index, at.db
+        self._ignored = index.ignored(db)
+        self.table: FileTable = index.table(db)
         self.paths = index.paths(db)
-        self.hidden: Set[int] = NONE_HIDDEN
-        searchable = index.searchable(db)
-        if self.shown is not None:
-            files = index.visible_files(db, self.shown)
-            searchable, self.hidden = files.searchable, files.hidden
-        self.count = len(searchable)
-        self.around: Neighbours = engine.queries.neighbours(db)
+        self._ignored_paths = {self.paths[id_] for id_ in index.ignored(db)}
+        self.count = len(index.searchable(db))
+        self.around: Neighbours = engine.queries.neighbours(at)
         self._sizes = index.sizes(db)[0]
         self._alias_keys = self._load_alias_keys()
-        # Hidden names too: they only decide what is looked up, and a look-up finds no hidden note.
-        self._beginnings = Beginnings(chain(engine.queries.table().list_keys(".md"), self._alias_keys))
+        self._beginnings = Beginnings(chain(self.table.list_keys(".md"), self._alias_keys))
         self._shared: tuple[Subject, dict[int, SharedWords]] | None = None
 
     @classmethod
     @contextlib.contextmanager
     def open(cls, engine: Engine) -> Iterator[RelatedSearch]:
-        index = engine.queries.index()
-        with index.reading() as db:
-            yield cls(engine, index, db)
+        with engine.queries.snapshot() as at:
+            yield cls(engine, at)
 
     def find_id(self, path: str) -> int:
         """The id of a file, 0 if there is none."""
@@ -185,7 +177,7 @@ class RelatedSearch:
         return 0 if row is None else int(row[0])
 
     def _load_alias_keys(self) -> set[str]:
-        """The keys of all aliases, hidden ones too, as one text: few of the words in a note are aliases. No
+        """The keys of all aliases as one text: few of the words in a note are aliases. No
         line of a note can mention an alias of several lines, so that it does not matter that such a key is
         split here."""
         (joined,) = self.db.execute("SELECT group_concat(key, char(10)) FROM aliases").fetchone()
@@ -195,10 +187,14 @@ class RelatedSearch:
         if key not in self._alias_keys:
             return []
         rows = self.db.execute("SELECT file FROM aliases WHERE key = ? ORDER BY file", (key,))
-        return [self.paths[id_] for (id_,) in rows if id_ not in self.hidden]
+        return [self.paths[id_] for (id_,) in rows if id_ not in self._ignored]
 
     def sees(self, path: str) -> bool:
-        return self.shown is None or self.shown(path)
+        """Whether a file belongs in views."""
+        return path not in self._ignored_paths
+
+    def _knows(self, path: str) -> bool:
+        return path in self.table and self.sees(path)
 
     def lookup(self, key: str) -> Sequence[str]:
         """The notes that have a name or alias with this key."""
@@ -267,7 +263,6 @@ class RelatedSearch:
                 subject.title,
                 own=self.find_id(subject.path),
                 count=self.count,
-                hidden=self.hidden,
             )
             self._shared = (subject, found)
         return self._shared[1]
@@ -314,13 +309,13 @@ class RelatedSearch:
         longer name."""
         found: set[int] = set()
         for words in filter(None, map(split_words, names)):
-            found |= find_notes(self.db, f'body : "{" ".join(words)}"') - self.hidden
+            found |= find_notes(self.db, f'body : "{" ".join(words)}"')
         paths = (self.paths.get(id_, "") for id_ in found)
         return sorted(path for path in paths if path.lower().endswith(".md"))
 
     def _find_notes_with(self, phrase: str, found: dict[str, Evidence], linked: set[str]) -> list[str]:
         """The notes that contain a phrase, those with the most evidence first."""
-        paths = [self.paths.get(id_, "") for id_ in find_notes(self.db, phrase) - self.hidden]
+        paths = [self.paths.get(id_, "") for id_ in find_notes(self.db, phrase)]
         notes = [path for path in paths if path.lower().endswith(".md") and path not in linked]
         notes.sort(key=lambda path: (-found[path].score if path in found else 0.0, path))
         return notes[:MENTIONING]
@@ -335,7 +330,7 @@ class RelatedSearch:
         embeddings = self.engine.embeddings
         if embeddings is None:
             return
-        for near in embeddings.rank_by_note(subject.path, limit=CANDIDATES, visible=self.sees):
+        for near in embeddings.rank_by_note(subject.path, limit=CANDIDATES, visible=self._knows):
             if near.path not in linked and self.find_id(near.path) and near.score > MEANING_FLOOR:
                 evidence = self._add(found, near.path)
                 evidence.meaning = near.score
@@ -347,7 +342,7 @@ class RelatedSearch:
         words = split_words(name)
         if not words:
             return 0.2
-        notes = min(COMMON_NOTES + 1, len(find_notes_with(self.db, " ".join(words), hidden=self.hidden)))
+        notes = min(COMMON_NOTES + 1, len(find_notes_with(self.db, " ".join(words))))
         rarity = log((self.count + 1) / max(1, notes)) / log(self.count + 1) if self.count else 1.0
         return max(0.05, min(1.0, 0.25 + 0.75 * rarity))
 

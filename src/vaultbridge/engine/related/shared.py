@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from heapq import heappush, heappushpop
 from math import expm1, log
 from typing import Final
@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from vaultbridge.index.fold import WORD, separate_words, stands_apart
 from vaultbridge.index.ranking.function_words import GRAMS, WORDS, choose_language
-from vaultbridge.index.store.database import NONE_HIDDEN
 from vaultbridge.index.word_table import find_notes
 from vaultbridge.links.graph import Neighbours
 
@@ -64,11 +63,10 @@ def find_by_words(
     *,
     own: int,
     count: int,
-    hidden: Set[int],
 ) -> dict[int, SharedWords]:
     """Return the notes that share rare words with a text, by id. `own` is the text's own note, `count` the
-    number of visible notes, `hidden` the ids of all other files. 0 as `own`: the text is not a note."""
-    chosen = _choose(db, text, title, own=own, count=count, hidden=hidden)
+    number of notes that are searched. 0 as `own`: the text is not a note."""
+    chosen = _choose(db, text, title, own=own, count=count)
     whole = sum(weight for _, weight, _ in chosen) or 1.0
     # In a vault of 1,000 notes, ten of them.
     few = max(2, round(count ** (1 / 3)))
@@ -96,7 +94,6 @@ def _choose(
     *,
     own: int,
     count: int,
-    hidden: Set[int],
 ) -> list[tuple[str, float, set[int]]]:
     """The most telling words of the text, each with its weight and the other notes that contain it."""
     times = Counter(_split(text[:TEXT_CHARS]))
@@ -121,7 +118,7 @@ def _choose(
             if most <= asked:
                 # It is in more notes than that, and other words tell more.
                 continue
-            ids = find_notes_with(db, word, own=own, hidden=hidden, most=most)
+            ids = find_notes_with(db, word, own=own, most=most)
             notes = len(ids) + bool(own)
             if notes > most:
                 left.append((word, frequency))
@@ -132,7 +129,7 @@ def _choose(
 
 
 class _TellingWords:
-    """The words of a text that were weighed so far. `count` is the number of visible notes."""
+    """The words of a text that were weighed so far. `count` is the number of notes."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -160,23 +157,12 @@ def find_notes_with(
     phrase: str,
     *,
     own: int = 0,
-    hidden: Set[int] = NONE_HIDDEN,
     most: int = COMMON_NOTES,
 ) -> set[int]:
-    """Return the visible notes that contain a phrase, except `own`: all, or more than `most`."""
-    limit = most + 1 + bool(own)
-    if hidden:
-        # Usually few notes are hidden; if it is most of them, more are read each time.
-        limit += limit // 4
-    while True:
-        found = find_notes(db, f'"{phrase}"', limit)
-        complete = len(found) < limit
-        found.discard(own)
-        # Not `-=`, which would go through all hidden notes.
-        found = found - hidden if hidden else found
-        if complete or len(found) > most:
-            return found
-        limit *= 4
+    """Return the notes that contain a phrase, except `own`: all, or more than `most`."""
+    found = find_notes(db, f'"{phrase}"', most + 1 + bool(own))
+    found.discard(own)
+    return found
 
 
 def _split(text: str) -> Iterator[str]:

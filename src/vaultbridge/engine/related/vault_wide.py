@@ -86,7 +86,6 @@ class VaultLook(Struct, frozen=True):
 def look_over_vault(engine: Engine, *, limit: int = 10, offset: int = 0) -> VaultLook:
     """Look at the notes from `offset` on, changed last first; each list has at most `limit` entries."""
     notes = engine.queries.files_page(kind="note", order="modified", limit=NOTES_LOOKED, offset=offset)
-    shown = engine.queries.view_filter()
     links: dict[tuple[str, str], tuple[str, str, Evidence, Subject]] = {}
     alike: dict[tuple[str, str], Duplicate] = {}
     looked = 0
@@ -97,7 +96,7 @@ def look_over_vault(engine: Engine, *, limit: int = 10, offset: int = 0) -> Vaul
             if time.monotonic() > ends:
                 break
             looked += 1
-            if shown is not None and not shown(file.path):
+            if not search.sees(file.path):
                 continue
             subject = _load_subject(search, file.path)
             if subject is None:

@@ -6,7 +6,7 @@ each among the files that are left, so that a check reads only texts that passed
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -43,13 +43,12 @@ from vaultbridge.index.query.parse import (
     Within,
 )
 from vaultbridge.index.query.regex import PatternMatcher, compile_pattern, split_batches
-from vaultbridge.index.store.database import NONE_HIDDEN, Index, read_status
+from vaultbridge.index.store.database import Index, read_status
 from vaultbridge.index.store.rows import decode_note
 from vaultbridge.index.store.schema import split_for_sql
 from vaultbridge.index.word_table import find_notes
 from vaultbridge.links.resolve import file_name, name_key
 from vaultbridge.markdown.edits.change import split_lines
-from vaultbridge.vault.paths import Visible
 
 CHECKED_DIRECTLY: Final = 256
 """Up to this many notes are checked without a query for candidates: reading their texts takes 2 ms, as long
@@ -71,24 +70,14 @@ _decode_json = msgspec.json.Decoder().decode
 
 
 class Evaluation:
-    """Evaluates one query within one reading transaction, among the files that are `visible` (None: all).
+    """Evaluates one query within one reading transaction, among the files in `paths`: those that the app does
+    not ignore."""
 
-    `paths` has only those. No pattern is tried on any other file: that it takes too long would reveal what
-    the file contains."""
-
-    def __init__(
-        self, index: Index, db: sqlite3.Connection, patterns: PatternMatcher, visible: Visible | None = None
-    ) -> None:
+    def __init__(self, index: Index, db: sqlite3.Connection, patterns: PatternMatcher) -> None:
         self.db = db
         self.patterns = patterns
-        self.limited = visible is not None
-        self.hidden: Set[int] = NONE_HIDDEN
         self._cancellation = current_cancellation()
-        if visible is None:
-            self.paths, self._notes = index.paths(db), index.searchable(db)
-        else:
-            files = index.visible_files(db, visible)
-            self.paths, self._notes, self.hidden = files.paths, files.searchable, files.hidden
+        self.paths, self._notes = index.view_paths(db), index.searchable(db)
         # A first build collects the dictionary only at its end; until then the texts are searched.
         self.terms = index.terms if read_status(db).complete else None
         if self.terms is not None:
@@ -98,11 +87,11 @@ class Evaluation:
         return self.ids(query, None, sensitive=False)
 
     def searchable(self, within: set[int] | None) -> set[int]:
-        """Returns all visible notes and canvases, or those in `within`."""
+        """Returns all notes and canvases, or those in `within`."""
         return self._notes if within is None else self._notes & within
 
     def ids(self, query: Query, within: set[int] | None, *, sensitive: bool) -> set[int]:
-        """Returns the files in `within` that match (None means all visible files)."""
+        """Returns the files in `within` that match (None means all files)."""
         match query:
             case Term(text):
                 return self._find_text(Needle.of(text, sensitive=sensitive), "any", within)
@@ -219,10 +208,7 @@ class Evaluation:
         return named | {id_ for id_, text in self.texts(pool) if needle.occurs_in(text)}
 
     def _match(self, match: str) -> set[int]:
-        return self._leave_out_hidden(find_notes(self.db, match))
-
-    def _leave_out_hidden(self, found: set[int]) -> set[int]:
-        return found - self.hidden if self.hidden else found
+        return find_notes(self.db, match)
 
     def _find_pattern(
         self, written: str, within: set[int] | None, *, names: bool, sensitive: bool
@@ -276,15 +262,13 @@ class Evaluation:
         rows = self.db.execute(
             "SELECT file FROM tags WHERE key = ? OR (key > ? AND key < ?)", (key, key + "/", key + "0")
         )
-        return self._leave_out_hidden({id_ for (id_,) in rows})
+        return {id_ for (id_,) in rows}
 
     def _find_by_property(
         self, name: Query, value: Query, within: set[int] | None, *, sensitive: bool
     ) -> set[int]:
         names = self.db.execute("SELECT DISTINCT key FROM properties").fetchall()
-        keys = [
-            key for (key,) in names if self._shows_property(key) and name_matches(name, key, self.patterns)
-        ]
+        keys = [key for (key,) in names if name_matches(name, key, self.patterns)]
         found: set[int] = set()
         results: dict[str, bool] = {}
         for key in keys:
@@ -298,13 +282,6 @@ class Evaluation:
                 if results[written]:
                     found.add(id_)
         return found
-
-    def _shows_property(self, key: str) -> bool:
-        """Whether a visible note has the property."""
-        if not self.limited:
-            return True
-        rows = self.db.execute("SELECT file FROM properties WHERE key = ?", (key,))
-        return any(id_ in self.paths for (id_,) in rows)
 
     def _find_by_task(
         self, place: str, query: Query, within: set[int] | None, *, sensitive: bool

@@ -1,8 +1,7 @@
 """Scores the hits of a query by its words, with BM25.
 
-The full-text table has such a score, but its own counts all notes: how rare a word is and how long a note
-usually is would reveal something about notes that the caller may not see. Here only notes that are searched
-count, so that hidden ones make no difference.
+The full-text table has such a score too. Ours takes how long a note is from its size, and counts a very
+common word by its presence only.
 
 A word in the name weighs eight times as much as one in the body, in a heading, tag or alias three times as
 much. A part of a longer word counts only if no note has the whole word.

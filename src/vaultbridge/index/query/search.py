@@ -1,8 +1,8 @@
 """Searches: turns a query into one page of ranked hits, with exact totals.
 
-`evaluate` finds the files that match, among those that the caller may see; this module sorts them and reads
-the lines of one page. `relevance` scores them by the words of the query. A note whose name or alias is
-exactly what was typed comes first; among equals the one modified last comes first."""
+`evaluate` finds the files that match; this module sorts them and reads the lines of one page. `relevance`
+scores them by the words of the query. A note whose name or alias is exactly what was typed comes first; among
+equals the one modified last comes first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from vaultbridge.index.query.relevance import score_hits
 from vaultbridge.index.store.database import Index, read_status
 from vaultbridge.index.store.schema import split_for_sql
 from vaultbridge.index.word_table import WordTable
-from vaultbridge.vault.paths import VaultPath, Visible
+from vaultbridge.vault.paths import VaultPath
 
 Sort = Literal["relevance", "modified", "name", "path"]
 _Figure = TypeVar("_Figure", int, float)
@@ -78,15 +78,11 @@ def search(
     limit: int = 20,
     offset: int = 0,
     sort: Sort = "relevance",
-    visible: Visible | None = None,
     matches_per_note: int = 3,
     context: int = 0,
 ) -> SearchPage:
-    """Returns one page of hits. It blocks: milliseconds for words, longer for patterns.
-
-    `visible` says which files are searched: not those that the caller's scope hides, nor the vault's excluded
-    files, which are hidden from search only. They make no difference to the answer. Raises `InvalidQuery`, or
-    `TimedOut` for a pattern that takes too long."""
+    """Returns one page of hits. It blocks: milliseconds for words, longer for patterns. Raises
+    `InvalidQuery`, or `TimedOut` for a pattern that takes too long."""
     check_bound("limit", limit, PAGE_HITS)
     check_bound("offset", offset, None)
     check_bound("context", context, CONTEXT_LINES)
@@ -94,7 +90,7 @@ def search(
     tree = parse_query(query) if isinstance(query, str) else query
     terms = SearchTerms.collect(tree)
     try:
-        return _answer(index, tree, terms, limit, offset, sort, visible, matches_per_note, context)
+        return _answer(index, tree, terms, limit, offset, sort, matches_per_note, context)
     except VaultbridgeError as error:
         # An error may be kept for a while, and its traceback keeps the local variables of its frames alive:
         # here megabytes of text that were being searched.
@@ -108,12 +104,11 @@ def _answer(
     limit: int,
     offset: int,
     sort: Sort,
-    visible: Visible | None,
     matches_per_note: int,
     context: int,
 ) -> SearchPage:
     with index.reading() as db, PatternMatcher() as patterns:
-        evaluation = Evaluation(index, db, patterns, visible)
+        evaluation = Evaluation(index, db, patterns)
         found = evaluation.find(tree)
         paths = evaluation.paths
         scores = _compute_scores(index, db, terms, found, evaluation) if sort == "relevance" else {}
@@ -135,8 +130,8 @@ def _compute_scores(
     if not needles:
         return {}
     searched = len(evaluation.searchable(None))
-    sizes, average = index.sizes(db, evaluation.hidden)
-    table = WordTable(db, evaluation.hidden)
+    sizes, average = index.sizes(db)
+    table = WordTable(db)
     scores = score_hits(table, needles, found, searched=searched, sizes=sizes, average=average)
     for key in make_name_keys(terms):
         for (id_,) in db.execute("SELECT id FROM files WHERE key IN (?, ?)", (key, key + ".md")):

@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from vaultbridge.index.ranking.concepts import Concept
-from vaultbridge.index.word_table import WordTable
+from vaultbridge.index.word_table import WordTable, find_notes
 
 COLUMN_WEIGHTS: Final = {"path": 6.0, "heads": 2.0, "body": 1.0}
 """How much a word counts in each column of the table: once in the path as much as several times in the
@@ -54,9 +54,9 @@ class Candidates(Struct):
 def find_candidates(
     table: WordTable, concepts: list[Concept], *, sizes: Sequence[int], average: float
 ) -> Candidates:
-    """Returns the visible notes that have any of the concepts, with a preliminary score. `sizes` are by note,
+    """Returns the notes that have any of the concepts, with a preliminary score. `sizes` are by note,
     and `average` is that of all notes that count. A question that consists only of common words is answered
-    from the first MANY_NOTES that the caller may see."""
+    from the first MANY_NOTES."""
     scores: dict[int, float] = {}
     by_concept: list[set[int]] = [set() for _ in concepts]
     by_word: dict[str, set[int]] = {}
@@ -80,7 +80,7 @@ def find_candidates(
                 # There are only common words: notes that have all of them come before any others.
                 sure = [concepts[position] for position in places if not concepts[position].unit.faint]
                 every = [other.match for other in sure if other.match]
-                together = table.find_first(" AND ".join(f"({match})" for match in every), MANY_NOTES)
+                together = find_notes(table.db, " AND ".join(f"({match})" for match in every), MANY_NOTES)
                 scores = dict.fromkeys(together, 0.0)
             weights, by_concept[place] = _weigh_common(table, concept, scores, together)
         elif concept.notes > FEW_NOTES and _has_enough(scores, left):
@@ -102,9 +102,9 @@ def _weigh_common(
     """Weighs a concept that a great many notes contain, by its presence in notes that were found already and
     in names and headings. While there are few such notes, some others are added. `together` are the notes
     that have all concepts."""
-    heads = table.find_first(f"{{path heads}} : ({concept.match})", MANY_NOTES)
+    heads = find_notes(table.db, f"{{path heads}} : ({concept.match})", MANY_NOTES)
     if len(scores) + len(heads) < ENOUGH_NOTES:
-        held = heads | together | table.find_first(concept.match, MANY_NOTES)
+        held = heads | together | find_notes(table.db, concept.match, MANY_NOTES)
         weights = dict.fromkeys(held, 1.0)
     else:
         held = table.find(concept.match)
@@ -142,6 +142,4 @@ def _weigh_occurrences(
         by_word[term.word] = {id_ for id_, _, _ in rows}
         if not term.synonym:
             held |= by_word[term.word]
-    for id_ in weights.keys() & table.hidden:
-        del weights[id_]
     return weights, held

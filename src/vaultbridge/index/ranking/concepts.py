@@ -7,7 +7,7 @@ everyday synonyms and, if the notes are in another language, with translations.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -18,9 +18,7 @@ from msgspec.structs import replace
 from vaultbridge.index.fold import LAST, stands_apart
 from vaultbridge.index.query.relevance import compute_idf
 from vaultbridge.index.ranking.forms import (
-    ALL_COMPARED_WORDS,
     CACHED_FORMS,
-    COMPARED_WORDS,
     FORMS,
     STEM_CHARS,
     find_forms,
@@ -30,7 +28,7 @@ from vaultbridge.index.ranking.forms import (
 from vaultbridge.index.ranking.question import UNITS, Question, Unit, split_grams
 from vaultbridge.index.ranking.synonyms import find_irregular_forms, find_synonyms, respell
 from vaultbridge.index.ranking.translations import translate, translate_unspaced
-from vaultbridge.index.store.database import EXPANSION, NONE_HIDDEN, Index, read_meta
+from vaultbridge.index.store.database import EXPANSION, Index, read_meta
 from vaultbridge.index.word_table import WordTable
 
 FORM_WEIGHT: Final = 0.6
@@ -64,10 +62,6 @@ time."""
 
 LIGHT_WEIGHT: Final = 0.5
 """How much a word that fits any subject counts, relative to others that are as rare."""
-
-ALL_EXPANSION: Final = 20 * EXPANSION
-"""The same as EXPANSION for a caller who may not see all notes: words of hidden notes must not use up the
-limit. Whether a visible note has a word takes about 15 µs."""
 
 STAND_INS: Final = 40
 """The most longer words that may replace a word that no note contains."""
@@ -118,45 +112,34 @@ class Concept(Struct, frozen=True):
 
 
 class Vocabulary:
-    """The words of the notes that a caller may see: all notes, or those not in `hidden`. A word that only
-    hidden notes have must be replaced like one that no note has, and is as rare as in the others, or a caller
-    could find out what they contain."""
+    """The words of the notes."""
 
-    def __init__(self, index: Index, db: sqlite3.Connection, hidden: Set[int] | None = None) -> None:
+    def __init__(self, index: Index, db: sqlite3.Connection) -> None:
         self.index = index
         self.db = db
-        self.limited = hidden is not None
-        self.table = WordTable(db, hidden or NONE_HIDDEN)
+        self.table = WordTable(db)
         generation = read_meta(db, "generation")
         if index.forms is None or index.forms[0] != generation:
             index.forms = (generation, {})
         self._forms = index.forms[1]
-
-    @property
-    def expansion(self) -> int:
-        """The most words of the dictionary, which has those of hidden notes too, that are looked through."""
-        return ALL_EXPANSION if self.limited else EXPANSION
 
     def holds(self, word: str) -> bool:
         return self.table.holds(f'"{word}"')
 
     def count_word(self, word: str) -> int:
         """Returns how many notes have a word."""
-        return self.table.count(f'"{word}"') if self.limited else count_notes(self.db, word)
+        return count_notes(self.db, word)
 
     def count(self, match: str) -> int:
         """Returns how many notes match. They are remembered, because `candidates` needs most of them."""
         return len(self.table.find(match))
 
     def find_forms(self, word: str, written: str, language: str) -> list[str]:
-        """Returns at most FORMS other words with the same stem, from the notes that the caller may see.
-        `written` is the word with its accents."""
-        # Words of hidden notes must not use up the limit.
-        compared = ALL_COMPARED_WORDS if self.limited else COMPARED_WORDS
-        key = (language, word, written, compared)
+        """Returns at most FORMS other words with the same stem. `written` is the word with its accents."""
+        key = (language, word, written)
         forms = self._forms.get(key)
         if forms is None:
-            forms = find_forms(self.db, word, written, language, compared)
+            forms = find_forms(self.db, word, written, language)
             if len(self._forms) < CACHED_FORMS:
                 self._forms[key] = forms
         return list(islice(filter(self.holds, forms), FORMS))
@@ -333,7 +316,7 @@ def _find_stand_ins(vocabulary: Vocabulary, word: str) -> list[WeightedTerm]:
     terms.refresh(vocabulary.db)
     if near := _take_held(vocabulary, _find_near(vocabulary, word)):
         return [WeightedTerm(term, MISTYPED_WEIGHT, synonym=True) for term in near]
-    inside = _take_held(vocabulary, sorted(terms.find_containing(word, vocabulary.expansion) or []))
+    inside = _take_held(vocabulary, sorted(terms.find_containing(word, EXPANSION) or []))
     return [WeightedTerm(term, INSIDE_WEIGHT) for term in inside]
 
 
@@ -355,7 +338,7 @@ def _find_near(vocabulary: Vocabulary, word: str) -> list[str]:
         (begin, begin + LAST, size - 1, size + 1),
     ).fetchall()
     alike = [term for (term,) in rows]
-    alike += vocabulary.index.terms.find_ending(word[half + 1 :], vocabulary.expansion) or []
+    alike += vocabulary.index.terms.find_ending(word[half + 1 :], EXPANSION) or []
     return [term for term in sorted(set(alike)) if is_near(word, term)]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any, Final
 
@@ -260,13 +260,10 @@ class PassageReader:
             for at in found:
                 _add(note.fields.setdefault(names[bisect_right(ends, at)], {}), place, term)
 
-    def count_link_contexts(
-        self, note: NoteFeatures, lead: Callable[[int, str, int], int | None]
-    ) -> Iterator[tuple[int, str, ConceptCounts]]:
+    def count_link_contexts(self, note: NoteFeatures) -> Iterator[tuple[int, str, ConceptCounts]]:
         """Counts the concepts around each of the note's links. Yields them with the file that it leads to and
-        the heading there, as `heading_key` writes it, or "". A line with many links counts less for each.
-        `lead` takes the note, the target as written and the file that it leads to in the whole vault, and
-        returns the file that it leads to for the caller."""
+        the heading there, as `heading_key` writes it, or "". A line with many links counts less for
+        each."""
         if not note.places:
             return
         rows = self._db.execute(
@@ -285,11 +282,11 @@ class PassageReader:
             at = here + len(raw)
             if line not in note.lines or (written and stored is None):
                 continue
-            target = lead(note.id, written, stored) if written else note.id
+            target = stored if written else note.id
             last = subpath.rpartition("#")[2]
             heading = "" if last.startswith("^") else heading_key(last)
             # What a note says around a link to itself is already counted, unless it is about one section.
-            if target is None or (target == note.id and not heading):
+            if target == note.id and not heading:
                 continue
             start = max(here - LINK_CONTEXT_CHARS, text.rfind("\n", 0, here) + 1)
             end = text.find("\n", at, at + LINK_CONTEXT_CHARS)

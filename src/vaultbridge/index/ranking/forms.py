@@ -18,9 +18,7 @@ FORMS: Final = 24
 """The most other forms of one word."""
 
 COMPARED_WORDS: Final = 160
-ALL_COMPARED_WORDS: Final = 1600
-"""The most words of the dictionary whose stems are compared, shortest first: a stem takes 25 µs. There are
-more for a caller who may not see all notes, because many may be words of hidden notes."""
+"""The most words of the dictionary whose stems are compared, shortest first: a stem takes 25 µs."""
 
 CACHED_FORMS: Final = 4096
 """The most words whose forms are cached while the index does not change, because people use the same words
@@ -70,11 +68,9 @@ def _stems(language: str, word: str) -> set[str]:
     return found
 
 
-def find_forms(
-    db: sqlite3.Connection, word: str, written: str, language: str, compared: int = COMPARED_WORDS
-) -> list[str]:
+def find_forms(db: sqlite3.Connection, word: str, written: str, language: str) -> list[str]:
     """Returns the words of the dictionary with the same stem, without the word itself. `written` is the word
-    with its accents. They may be words of hidden notes: see `Vocabulary.find_forms`."""
+    with its accents. Some may be in no note any more."""
     if language in _WITHOUT_STEMMER or word.isdigit():
         return []
     stems = _stems(language, word) | _stems(language, written)
@@ -86,6 +82,6 @@ def find_forms(
     rows = db.execute(
         "SELECT term FROM terms WHERE term >= ? AND term < ? AND length(term) <= ?"
         " ORDER BY length(term), term LIMIT ?",
-        (start, start + LAST, len(shortest) + LONGER, compared),
+        (start, start + LAST, len(shortest) + LONGER, COMPARED_WORDS),
     ).fetchall()
     return [term for (term,) in rows if term != word and not stems.isdisjoint(_stems(language, term))]

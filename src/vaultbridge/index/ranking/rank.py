@@ -1,22 +1,21 @@
 """Ranks the notes and sections of a vault for a question in plain words.
 
 `concepts` finds the words of the vault that match the question, `candidates` chooses notes by them,
-`features` reads the best of these, and `views` combines the scores into one rank. This module leaves out what
-the caller may not see and finds the lines to show.
+`features` reads the best of these, and `views` combines the scores into one rank. This module finds the lines
+to show.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import unicodedata
-from collections import Counter
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Final
 
 from msgspec import Struct
 
-from vaultbridge.index.fold import WORD, FoldedText, fold_text, separate_words, stands_apart
+from vaultbridge.index.fold import FoldedText, fold_text, separate_words, stands_apart
 from vaultbridge.index.listing import check_bound
 from vaultbridge.index.query.hits import HitMatch, shorten_line
 from vaultbridge.index.ranking.candidates import find_candidates
@@ -28,7 +27,6 @@ from vaultbridge.index.ranking.concepts import (
     shorten_question,
 )
 from vaultbridge.index.ranking.features import (
-    LANGUAGE_CHARS,
     ConceptCounts,
     NoteFeatures,
     PassageReader,
@@ -41,11 +39,11 @@ from vaultbridge.index.ranking.features import (
 from vaultbridge.index.ranking.function_words import MARKERS
 from vaultbridge.index.ranking.question import list_names, read_question
 from vaultbridge.index.ranking.views import ExtraView, Scored, Views
-from vaultbridge.index.store.database import NONE_HIDDEN, Index, read_status
-from vaultbridge.links.resolve import Resolved, name_key, resolve_among
+from vaultbridge.index.store.database import Index, read_status
+from vaultbridge.links.resolve import name_key
 from vaultbridge.markdown.edits.change import split_lines
 from vaultbridge.markdown.text import replace_surrogates
-from vaultbridge.vault.paths import VaultPath, Visible
+from vaultbridge.vault.paths import VaultPath
 
 READ_NOTES: Final = 30
 """How many of the candidates are read and ranked by their texts: each takes about 0.1 ms, and
@@ -55,8 +53,7 @@ LINKED_NOTES: Final = 10
 """How many more notes are read because the first ones describe them where they link to them."""
 
 RANKED_NOTES: Final = 1000
-"""The most notes ranked for one question. Nobody reads further than that, and each must be checked against
-the caller's scope."""
+"""The most notes ranked for one question. Nobody reads further than that."""
 
 PAGE_NOTES: Final = 500
 """The most notes on one page."""
@@ -110,20 +107,16 @@ def rank(
     *,
     limit: int = 20,
     offset: int = 0,
-    visible: Visible | None = None,
-    exists: Visible | None = None,
     sections_per_note: int = 1,
     explain: bool = False,
     extra_views: Sequence[ExtraView] = (),
 ) -> RankedPage:
-    """Returns one page of notes by rank. It blocks for milliseconds. A note that `visible` rejects is neither
-    read nor counted. `exists` says which files the caller may know of at all: links are resolved among them.
-    None means all files."""
+    """Returns one page of notes by rank. It blocks for milliseconds."""
     check_bound("limit", limit, PAGE_NOTES)
     check_bound("offset", offset, None)
     check_bound("sections_per_note", sections_per_note, SECTIONS_PER_NOTE)
     with index.reading() as db:
-        ranking = _Ranking(index, db, question, visible, exists, extra_views)
+        ranking = _Ranking(index, db, question, extra_views)
         scored, rest = ranking.order()
         page = scored[offset : offset + limit]
         if len(page) < limit:
@@ -155,34 +148,24 @@ class _Ranking:
         index: Index,
         db: sqlite3.Connection,
         text: str,
-        visible: Visible | None,
-        exists: Visible | None,
         extra_views: Sequence[ExtraView],
     ) -> None:
         self.index = index
         self.db = db
         self.text = replace_surrogates(text).strip()
         self.paths = index.paths(db)
-        searchable = index.searchable(db)
-        seen: set[int] | None = None
-        hidden: set[int] | None = None
-        if visible is not None:
-            # Hidden notes count nowhere: not in how rare a word is, nor in how long a note usually is.
-            files = index.visible_files(db, visible)
-            seen, hidden = files.searchable, files.hidden
-        sizes, average = index.sizes(db, hidden or NONE_HIDDEN)
-        self.searchable = searchable if seen is None else seen
+        self.searchable = index.searchable(db)
+        sizes, average = index.sizes(db)
         count = max(1, len(self.searchable))
-        usual = find_language(index, db, seen)
+        usual = find_language(index, db)
         question = read_question(self.text, usual)
-        vocabulary = Vocabulary(index, db, hidden)
+        vocabulary = Vocabulary(index, db)
         short, self.left_out = shorten_question(vocabulary, question)
         self.shortened = short is not question
         self.names = list_names(question)
         self.concepts = choose_concepts(vocabulary, short, count)
         self.candidates = find_candidates(vocabulary.table, self.concepts, sizes=sizes, average=average)
         self.more = False
-        self.exists = exists
         self.extra_views = extra_views
         sure = any(unit.function and not unit.is_gram for unit in question.units)
         foreign = question.language if sure and question.language != usual else ""
@@ -204,7 +187,7 @@ class _Ranking:
         return scored, rest[: RANKED_NOTES - len(scored)]
 
     def _choose(self, first: dict[int, float], sure: set[int]) -> list[int]:
-        """Returns the best visible notes by their preliminary score, those that are `sure` first, and one
+        """Returns the best notes by their preliminary score, those that are `sure` first, and one
         more than are ranked if there is one."""
         # Sorted by id first, so that notes with the same score always have the same order.
         order = sorted(sorted(first), key=first.__getitem__, reverse=True)
@@ -219,7 +202,7 @@ class _Ranking:
         linked: dict[int, float] = {}
         sections: dict[tuple[int, str], ConceptCounts] = {}
         for note in list(read.values()):
-            for target, heading, counts in self.reader.count_link_contexts(note, self._lead):
+            for target, heading, counts in self.reader.count_link_contexts(note):
                 if target not in self.searchable:
                     continue
                 if heading:
@@ -235,17 +218,6 @@ class _Ranking:
         for (id_, heading), counts in sections.items():
             if id_ in read and (section := read[id_].find_section(heading)) is not None:
                 section.linked = counts
-
-    def _lead(self, source: int, target: str, stored: int) -> int | None:
-        """Returns the file that a link leads to for the caller: of two files with the same name, the one that
-        the whole vault prefers may be hidden."""
-        if self.exists is None or self.exists(self.paths[stored]):
-            return stored
-        found = resolve_among(target, self.paths[source], self.index.table(), self.exists)
-        if not isinstance(found, Resolved):
-            return None
-        row = self.db.execute("SELECT id FROM files WHERE path = ?", (found.path,)).fetchone()
-        return None if row is None else int(row[0])
 
     def _find_exact_names(self) -> dict[int, str]:
         """Returns the notes whose name or alias is the question itself, or what it asks about."""
@@ -402,18 +374,9 @@ FORGOTTEN_CHANGE: Final = 0.5
 """By what share the number of notes must change before the vault's language is detected again. An edit does
 not change it, and detecting it takes some milliseconds."""
 
-JUDGED_NOTES: Final = 60
-"""If some notes are hidden, the language is detected from this many of the others."""
 
-KNOWN_LANGUAGES: Final = 16
-"""For how many different sets of visible notes the language is remembered."""
-
-
-def find_language(index: Index, db: sqlite3.Connection, seen: Set[int] | None) -> str:
-    """Returns the language of most notes, "" when none stands out. Hidden notes do not count: how a question
-    is read would reveal their language."""
-    if seen is not None:
-        return _find_visible_language(index, db, seen)
+def find_language(index: Index, db: sqlite3.Connection) -> str:
+    """Returns the language of most notes, "" when none stands out."""
     count = len(index.searchable(db))
     known = index.language
     if known is not None and abs(count - known[0]) <= FORGOTTEN_CHANGE * known[0]:
@@ -421,25 +384,6 @@ def find_language(index: Index, db: sqlite3.Connection, seen: Set[int] | None) -
     language = _choose_commonest(lambda word: count_notes(db, word), count)
     index.language = (count, language)
     return language
-
-
-def _find_visible_language(index: Index, db: sqlite3.Connection, seen: Set[int]) -> str:
-    ids = sorted(seen)
-    # Spread over the vault, since notes of one folder are often in one language.
-    judged = tuple(ids[:: max(1, len(ids) // JUDGED_NOTES)][:JUDGED_NOTES])
-    language = index.visible_languages.get(judged)
-    if language is None:
-        if len(index.visible_languages) >= KNOWN_LANGUAGES:
-            index.visible_languages.clear()
-        holders = Counter(word for id_ in judged for word in _read_first_words(db, id_))
-        language = _choose_commonest(holders.__getitem__, len(judged))
-        index.visible_languages[judged] = language
-    return language
-
-
-def _read_first_words(db: sqlite3.Connection, id_: int) -> set[str]:
-    row = db.execute("SELECT substr(text, 1, ?) FROM texts WHERE id = ?", (LANGUAGE_CHARS, id_)).fetchone()
-    return set(WORD.findall(separate_words(row[0]))) if row else set()
 
 
 def _choose_commonest(count: Callable[[str], int], notes: int) -> str:

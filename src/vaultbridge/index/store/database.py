@@ -18,7 +18,7 @@ import sqlite3
 import sys
 import threading
 from array import array
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final, Literal
@@ -29,10 +29,9 @@ from msgspec import Struct
 from vaultbridge.cancellation import NEVER_CANCELLED, current_cancellation
 from vaultbridge.errors import EngineFailure, VaultbridgeError
 from vaultbridge.index.store import schema
-from vaultbridge.index.store.file_cache import FileCache, VisibleFiles
+from vaultbridge.index.store.file_cache import FileCache
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.vault.locking import FileLock
-from vaultbridge.vault.paths import Visible
 from vaultbridge.vault.wal_index import WalIndex
 from vaultbridge.vault.walk import Skipped
 
@@ -95,8 +94,6 @@ time it has to wait for the interpreter lock, so it should not ask more often.""
 IDLE_READERS: Final = 4
 """Idle reading connections that stay open: as many as queries run at once, at about 1 MiB each."""
 
-NONE_HIDDEN: Final[frozenset[int]] = frozenset()
-
 REPLACE_SECONDS: Final = 20.0
 """How long to wait for another process that is replacing the file."""
 
@@ -123,15 +120,13 @@ class Index:
     """The index of one vault. Open it with `Index.open`. Any thread may use it; every query goes through
     `reading`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, name: str = schema.INDEX_FILE) -> None:
         self.folder = folder
-        self.file = folder / schema.INDEX_FILE
+        self.file = folder / name
         self.terms = Terms()
         self.language: tuple[int, str] | None = None
         """The language of most notes, and how many notes there were when it was found: see `ranking.rank`."""
-        self.visible_languages: dict[tuple[int, ...], str] = {}
-        """The language for callers who do not see all notes, by the ids of some that they see."""
-        self.forms: tuple[int, dict[tuple[str, str, str, int], list[str]]] | None = None
+        self.forms: tuple[int, dict[tuple[str, str, str], list[str]]] | None = None
         """Forms of words that were looked up, with the generation they belong to: see `ranking.concepts`."""
         self._idle: list[sqlite3.Connection] = []
         self._guard = threading.Lock()
@@ -143,10 +138,10 @@ class Index:
         self._closed = False
 
     @classmethod
-    def open(cls, folder: Path) -> Index:
+    def open(cls, folder: Path, name: str = schema.INDEX_FILE) -> Index:
         """Opens the index in a vault's cache folder; creates it if missing and replaces it if unusable."""
         limit_heaps()
-        index = cls(folder)
+        index = cls(folder, name)
         index._prepare()
         return index
 
@@ -257,24 +252,26 @@ class Index:
         return self._files.folders(db)
 
     def searchable(self, db: sqlite3.Connection) -> set[int]:
-        """Returns the ids of all files whose content is indexed. Shared: do not change it."""
+        """Returns the ids of all files whose content is searched. Shared: do not change it."""
         return self._files.searchable(db)
 
-    def visible_files(self, db: sqlite3.Connection, visible: Visible) -> VisibleFiles:
-        """Returns the files that are `visible`. Shared: do not change it."""
-        return self._files.view(db, visible)
+    def ignored(self, db: sqlite3.Connection) -> set[int]:
+        """Returns the ids of the files that the app ignores. Shared: do not change it."""
+        return self._files.ignored(db)
+
+    def view_paths(self, db: sqlite3.Connection) -> dict[int, str]:
+        """Returns the path of each file that the app does not ignore, by id. Shared: do not change it."""
+        return self._files.view_paths(db)
 
     def times(self, db: sqlite3.Connection) -> array[int]:
         """Returns when each file was last modified, by id. Shared: do not change it."""
         return self._files.times(db)
 
-    def sizes(self, db: sqlite3.Connection, hidden: Set[int] = NONE_HIDDEN) -> tuple[array[int], float]:
-        """Returns the files' sizes in bytes, by id, and the average size of those that are searched and not
-        hidden. Shared: do not change it."""
+    def sizes(self, db: sqlite3.Connection) -> tuple[array[int], float]:
+        """Returns the files' sizes in bytes, by id, and the average size of those that are searched. Shared:
+        do not change it."""
         files = self._files.sizes(db)
-        left_out = [files.sizes[id_] for id_ in hidden if files.searched[id_]]
-        count = len(self.searchable(db)) - len(left_out)
-        return files.sizes, max(1.0, (files.total - sum(left_out)) / max(1, count))
+        return files.sizes, max(1.0, files.total / max(1, len(self.searchable(db))))
 
     def rebuild(self) -> None:
         """Delete the file and start with an empty one."""
@@ -349,7 +346,6 @@ class Index:
             idle, self._idle = self._idle, []
             self._files.clear()
             self.language = None
-            self.visible_languages.clear()
             self.forms = None
             self.terms = Terms()
         for db in idle:

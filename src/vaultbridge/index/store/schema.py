@@ -10,6 +10,7 @@ the index and is never compared between two indexes.
 
 from __future__ import annotations
 
+import secrets
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
@@ -19,7 +20,7 @@ from typing import Final, TypeVar
 APPLICATION_ID: Final = 0x56425249
 """Marks the file as ours ("VBRI"): another program's SQLite file in its place is not read."""
 
-SCHEMA_VERSION: Final = 14
+SCHEMA_VERSION: Final = 16
 """Raise it whenever a table, the folding of text, the kind of a file or the parser's output changes: indexes
 are then rebuilt."""
 
@@ -63,7 +64,8 @@ CREATE TABLE files (
     ino INTEGER NOT NULL,
     trusted INTEGER NOT NULL,
     state INTEGER NOT NULL,
-    hash TEXT NOT NULL DEFAULT ''
+    hash TEXT NOT NULL DEFAULT '',
+    ignored INTEGER NOT NULL
 );
 CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
 CREATE TABLE notes (id INTEGER PRIMARY KEY, note BLOB NOT NULL);
@@ -120,13 +122,15 @@ CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, row);
 CREATE VIRTUAL TABLE occurrences USING fts5vocab(words, instance);
 """
 """`files.trusted` is 0 while a file's timestamp is too recent to prove that its content did not change.
-`links.key` and `exact_key` are the candidate keys of a link's target; for `links.flags` see `rows`;
-`links.missing` is the key of the whole target, for links to no file. `terms` has every word that was ever in
-`words`. Words are only added, so that a reader can load just the new ones; a word that no note contains any
-more finds nothing. `totals` and `marks` are derived from the other tables: see the module `totals`. `changed`
-logs which files were added, changed or removed: see `file_cache`. `words`
-stores no text, so deleting a row requires what it contained. `vocabulary` (how many notes have a word) and
-`occurrences` (where) are views of `words` and store nothing."""
+`files.ignored` says that one of the app's ignore filters names the file: it exists for links, names, problems
+and lists of files, but not in views. So it has no rows in `words`, `tags`, `properties` and `tasks`, and no
+`links.missing`. `links.key` and `exact_key` are the candidate keys of a link's target; for `links.flags` see
+`rows`; `links.missing` is the key of the whole target, for links to no file. `terms` has every word that was
+ever in `words`. Words are only added, so that a reader can load just the new ones; a word that no note
+contains any more finds nothing. `totals` and `marks` are derived from the other tables: see the module
+`totals`. `changed` logs which files were added, changed or removed: see `file_cache`. `words` stores no text,
+so deleting a row requires what it contained. `vocabulary` (how many notes have a word) and `occurrences`
+(where) are views of `words` and store nothing."""
 
 SECONDARY: Final = {
     "files_key": "CREATE INDEX files_key ON files (key)",
@@ -136,6 +140,7 @@ SECONDARY: Final = {
     "tags_file": "CREATE INDEX tags_file ON tags (file)",
     "aliases_file": "CREATE INDEX aliases_file ON aliases (file)",
     "files_modified": "CREATE INDEX files_modified ON files (mtime_ns DESC, path)",
+    "files_ignored": "CREATE INDEX files_ignored ON files (path) WHERE ignored",
     "files_size": "CREATE INDEX files_size ON files (size DESC, path)",
     "files_kind": "CREATE INDEX files_kind ON files (kind, path)",
     "links_missing": "CREATE INDEX links_missing ON links (missing) WHERE missing IS NOT NULL",
@@ -151,17 +156,30 @@ LOGGED_CHANGES: Final = 4000
 """How many changes the log has. Applying more would take about as long as reading all files of a vault of
 10,000 notes."""
 
-_EXPECTED: Final = frozenset(
-    ("meta", "files", "texts", "notes", "links", "tags", "aliases", "properties", "tasks", "problems")
-) | {"totals", "marks", "changed", "terms", "words", "vocabulary", "occurrences"}
+_ROW_TABLES: Final = frozenset(
+    ("files", "texts", "notes", "links", "tags", "aliases", "properties", "tasks", "problems")
+) | {"totals", "marks", "changed"}
+
+_EXPECTED: Final = _ROW_TABLES | {"meta", "terms", "words", "vocabulary", "occurrences"}
 
 _COUNTERS: Final = ("generation", "files_version")
 """Numbers by which caches know whether they are current. In a new file they start at the current time, not at
 0: if they repeated a number of the file before it, what was cached from that file would look current."""
 
-_START_META: Final = {"state": "empty", "done": 0, "total": 0, "left_out": "[0,[]]"}
+_IDENTITY: Final = "identity"
+"""A random number in `meta` that no other file has: the index of a scope remembers which one it follows."""
+
+_START_META: Final[dict[str, int | str]] = {
+    "state": "empty",
+    "done": 0,
+    "total": 0,
+    "left_out": "[0,[]]",
+    "ignore_filters": "[]",
+    "followed": "",
+}
 """`left_out` is JSON: how many files and folders are not part of the vault although a person may think so,
-then some of their paths, each with the reason (`vault.walk.LEFT_OUT`)."""
+then some of their paths, each with the reason (`vault.walk.LEFT_OUT`). `ignore_filters` is JSON too:
+those by which `files.ignored` is set. `followed` is only for the index of a scope: see `scope_sync`."""
 
 
 IN_LIST: Final = 500
@@ -217,7 +235,8 @@ def create(file: Path) -> None:
         for statement in TABLES.split(";"):
             if statement.strip():
                 db.execute(statement)
-        start = _START_META | dict.fromkeys(_COUNTERS, time.time_ns() // 1000)
+        start: dict[str, int | str] = {**_START_META, _IDENTITY: secrets.randbits(62)}
+        start |= dict.fromkeys(_COUNTERS, time.time_ns() // 1000)
         db.executemany("INSERT INTO meta VALUES (?, ?)", start.items())
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -241,6 +260,14 @@ def log_changes(db: sqlite3.Connection, files: Iterable[int]) -> None:
     db.executemany("INSERT INTO changed (file) VALUES (?)", [(file,) for file in files])
 
 
+def empty(db: sqlite3.Connection) -> None:
+    """Delete what the tables contain, except the words in `terms`: readers have loaded those, and find
+    nothing by them."""
+    for table in sorted(_ROW_TABLES):
+        db.execute(f"DELETE FROM {table}")
+    db.execute("INSERT INTO words (words) VALUES ('delete-all')")
+
+
 def trim_log(db: sqlite3.Connection) -> None:
     """Remove the oldest entries of the log of changes."""
     db.execute("DELETE FROM changed WHERE seq <= (SELECT max(seq) FROM changed) - ?", (LOGGED_CHANGES,))
@@ -261,7 +288,7 @@ def check(file: Path) -> None:
             if lacking := _EXPECTED - tables:
                 raise UnusableIndex(f"tables are missing: {', '.join(sorted(lacking))}")
             known = {name for (name,) in db.execute("SELECT name FROM meta")}
-            if missing := {*_START_META, *_COUNTERS} - known:
+            if missing := {*_START_META, *_COUNTERS, _IDENTITY} - known:
                 raise UnusableIndex(f"values are missing: {', '.join(sorted(missing))}")
             db.execute("SELECT id FROM files LIMIT 1").fetchall()
             db.execute("SELECT rowid FROM words WHERE words MATCH 'a' LIMIT 1").fetchall()

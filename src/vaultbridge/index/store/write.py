@@ -19,6 +19,7 @@ from vaultbridge.index.store.rows import (
     HEAD_SECTIONS,
     LinkRow,
     Rows,
+    collect_terms,
     decode_note,
     find_changed_sections,
     find_text_change,
@@ -42,23 +43,24 @@ from vaultbridge.vault.walk import FileEntry
 SEARCHED_KINDS: Final = ("note", "canvas")
 """Kinds of files whose content is indexed: those that Obsidian searches. Others are found by name."""
 
-FileValues = tuple[int, str, str, str, int, int, int, int, int, str]
+FileValues = tuple[int, str, str, str, int, int, int, int, int, str, int]
 
 
 def is_searched(kind: str) -> bool:
     return kind in SEARCHED_KINDS
 
 
-def make_file_row(id_: int, entry: FileEntry, *, trusted: bool) -> FileValues:
+def make_file_row(id_: int, entry: FileEntry, *, trusted: bool, ignored: bool) -> FileValues:
     state = PENDING if is_searched(entry.kind) else NAME_ONLY
     key = name_key(file_name(entry.path))
-    return (id_, entry.path, key, entry.kind, entry.size, entry.mtime_ns, entry.ino, trusted, state, "")
+    stat = entry.size, entry.mtime_ns, entry.ino
+    return (id_, entry.path, key, entry.kind, *stat, trusted, state, "", ignored)
 
 
 def insert_files(db: sqlite3.Connection, rows: Sequence[FileValues], totals: Totals) -> None:
     for id_, *_ in rows:
         totals.touch(id_)
-    db.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    db.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
     log_changes(db, (id_ for id_, *_ in rows))
 
 
@@ -82,12 +84,13 @@ def update_stat(db: sqlite3.Connection, id_: int, entry: FileEntry, *, trusted: 
 
 class FileWrite(Struct, frozen=True):
     """The file whose content is written: its row, and what is needed to resolve its links. `table` is called
-    only if there are links."""
+    only if there are links. An `ignored` file has no rows that views are made from."""
 
     db: sqlite3.Connection
     id: int
     entry: FileEntry
     trusted: bool
+    ignored: bool
     table: Callable[[], FileTable]
     ids: FileIds
     totals: Totals
@@ -101,6 +104,9 @@ def insert_content(file: FileWrite, rows: Rows) -> None:
     if rows.text is not None:
         db.execute("INSERT INTO texts VALUES (?, ?)", (id_, rows.text))
     db.execute("INSERT INTO notes VALUES (?, ?)", (id_, rows.note))
+    if file.ignored:
+        _insert_details(file, rows, _ALWAYS)
+        return
     if rows.body is None:
         rows.body = make_body(rows.text or "")
     _insert_words(file, rows.heads, rows.body)
@@ -112,6 +118,10 @@ def replace_content(file: FileWrite, rows: Rows) -> set[str]:
     the tables of links, tags, properties and tasks as they are. Returns the words that may be new in the
     file."""
     db, id_ = file.db, file.id
+    if file.ignored:
+        remove_content(db, id_, file.entry.path, file.totals)
+        insert_content(file, rows)
+        return set()
     note, text = db.execute(
         "SELECT note, text FROM notes LEFT JOIN texts ON texts.id = notes.id WHERE notes.id = ?", (id_,)
     ).fetchone()
@@ -275,6 +285,7 @@ def _resolve_links(
         if found is None:
             found = known[target] = _resolve(file, target)
         ambiguous, to, missing = found
+        missing = None if file.ignored else missing
         yield line, flags | ambiguous, raw, target, subpath, key, exact, to, missing
 
 
@@ -290,9 +301,11 @@ def remove_content(db: sqlite3.Connection, id_: int, path: str, totals: Totals) 
     """Remove everything that the content of a file put into the index; the file's own row stays."""
     totals.touch(id_)
     row = db.execute(
-        "SELECT note, text FROM notes LEFT JOIN texts ON texts.id = notes.id WHERE notes.id = ?", (id_,)
+        "SELECT note, text, ignored FROM notes JOIN files USING (id) LEFT JOIN texts USING (id)"
+        " WHERE notes.id = ?",
+        (id_,),
     ).fetchone()
-    if row is not None:
+    if row is not None and not row[2]:
         _remove_words(db, id_, path, join_heads(decode_note(row[0])), make_body(row[1] or ""))
     for table in ("texts", "notes"):
         db.execute(f"DELETE FROM {table} WHERE id = ?", (id_,))
@@ -309,6 +322,10 @@ _REMOVALS: Final = {
     "problems": "DELETE FROM problems WHERE file = ?",
 }
 """How to remove the rows of a note's sections, each kind from its own table."""
+
+_ALWAYS: Final = frozenset({"links", "aliases", "problems"})
+"""The sections of an ignored note that have rows: what it leads to, what it is called, what is wrong with
+it."""
 
 _STORED: Final[dict[str, tuple[str, Callable[[Rows], list[Any]]]]] = {
     "tags": ("SELECT key, name, count FROM tags WHERE file = ? ORDER BY key", lambda rows: rows.tags),
@@ -334,6 +351,23 @@ def remove_file(db: sqlite3.Connection, id_: int, path: str, totals: Totals) -> 
     """Remove a file. The caller must then call `update_links` with its name key."""
     remove_content(db, id_, path, totals)
     db.execute("DELETE FROM files WHERE id = ?", (id_,))
+    log_changes(db, (id_,))
+
+
+def set_ignored(file: FileWrite, rows: Rows) -> set[str]:
+    """Marks a file whose content is in the index as ignored, or not any more. Returns the words that may be
+    new."""
+    remove_content(file.db, file.id, file.entry.path, file.totals)
+    set_ignored_without_content(file.db, file.id, file.totals, ignored=file.ignored)
+    insert_content(file, rows)
+    return set() if file.ignored else collect_terms(rows, file.entry.path)
+
+
+def set_ignored_without_content(db: sqlite3.Connection, id_: int, totals: Totals, *, ignored: bool) -> None:
+    totals.touch(id_)
+    db.execute("UPDATE files SET ignored = ? WHERE id = ?", (ignored, id_))
+    # During a first build, readers know by it that another file belongs in views.
+    db.execute("UPDATE meta SET value = value + 1 WHERE name = 'files_version'")
     log_changes(db, (id_,))
 
 
@@ -373,23 +407,23 @@ def update_links(
     db: sqlite3.Connection, keys: Sequence[str], table: FileTable, ids: FileIds, totals: Totals
 ) -> int:
     """Resolve again every link that one of these name keys may affect; returns how many changed."""
-    affected: dict[tuple[int, int], tuple[str, str, int, int | None]] = {}
+    affected: dict[tuple[int, int], tuple[str, bool, str, int, int | None]] = {}
     for marks, part in split_for_sql(keys):
         for column in ("key", "exact_key"):
-            for source, seq, path, target, flags, target_id in db.execute(
-                f"SELECT source, seq, files.path, target, flags, target_id FROM links"
+            for source, seq, path, ignored, target, flags, target_id in db.execute(
+                f"SELECT source, seq, files.path, ignored, target, flags, target_id FROM links"
                 f" JOIN files ON files.id = source WHERE links.{column} IN ({marks})",
                 part,
             ):
-                affected[source, seq] = (path, target, flags, target_id)
+                affected[source, seq] = (path, ignored, target, flags, target_id)
     changed: list[tuple[int, int | None, str | None, int, int]] = []
-    for (source, seq), (path, target, flags, target_id) in affected.items():
+    for (source, seq), (path, ignored, target, flags, target_id) in affected.items():
         found = resolve(target, path, table)
         after = ids.get(found.path) if isinstance(found, Resolved) else None
         ambiguous = AMBIGUOUS if isinstance(found, Resolved) and found.others else 0
         if after != target_id or flags & AMBIGUOUS != ambiguous:
             totals.touch(source, _LINKS)
-            missing = name_key(target) if after is None else None
+            missing = name_key(target) if after is None and not ignored else None
             changed.append((flags & ~AMBIGUOUS | ambiguous, after, missing, source, seq))
     db.executemany(
         "UPDATE links SET flags = ?, target_id = ?, missing = ? WHERE source = ? AND seq = ?", changed

@@ -165,6 +165,10 @@ class Provider(Protocol):
         NoteNotFound."""
         ...
 
+    async def watch_resources(self) -> None:
+        """Announce `ResourcesChanged` from now on, because a client listens."""
+        ...
+
     async def unwatch_resource(self, uri: str) -> None:
         """The last subscriber of `uri` has unsubscribed."""
         ...
@@ -216,6 +220,9 @@ class EmptyProvider:
 
     async def watch_resource(self, uri: str) -> None:
         raise NoteNotFound(uri, what="resource")
+
+    async def watch_resources(self) -> None:
+        pass
 
     async def unwatch_resource(self, uri: str) -> None:
         pass

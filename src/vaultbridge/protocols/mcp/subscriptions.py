@@ -108,7 +108,9 @@ class Subscriptions:
             )
         self._check_room(len(filter_.uris))
         # Changes are announced by the provider, so it is needed now.
-        await self._server.provider()
+        provider = await self._server.provider()
+        if filter_.resources:
+            await provider.watch_resources()
         watched: list[str] = []
         tag = {SUBSCRIPTION_KEY: call.id}
         try:

@@ -283,6 +283,9 @@ def wait_for_index(context: VaultContext) -> list[str]:
     """Wait for the first build of the index, as long as the context allows, and return the notes for the
     answer: a warning if the index is still incomplete, else nothing. Call it before querying; `fresh_status`
     says why."""
+    if context.engine.queries.status.complete:
+        # The query itself brings it up to date.
+        return []
     status = context.engine.queries.fresh_status()
     if not status.complete and context.tool_context.index_wait:
         deadline = time.monotonic() + context.tool_context.index_wait
@@ -295,8 +298,8 @@ def wait_for_index(context: VaultContext) -> list[str]:
 
 
 def describe_incomplete_index(done: int, total: int) -> str:
-    """The first line of an answer from an incomplete index. `total` is 0 for a caller who may not know how
-    many notes there are."""
+    """The first line of an answer from an incomplete index. `total` is 0 until the notes are
+    known."""
     so_far = f": {done} of {total} notes so far" if total else ""
     return f"The index is still being built{so_far}; these results are incomplete."
 

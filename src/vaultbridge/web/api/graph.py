@@ -71,14 +71,10 @@ class GraphRoutes:
         kept = self._known.setdefault(engine, {})
         known = kept.get((attachments, unresolved))
         earlier = None if known is None else known[0]
-        map_, cacheable = read_links(engine.queries, earlier, attachments=attachments, unresolved=unresolved)
+        map_ = read_links(engine.queries, earlier, attachments=attachments, unresolved=unresolved)
         if known is not None and map_ is known[0]:
             return known
-        drawn = map_, msgspec.json.encode(render(map_, draw_all(map_)))
-        if cacheable:
-            kept[attachments, unresolved] = drawn
-        else:
-            kept.clear()
+        drawn = kept[attachments, unresolved] = map_, msgspec.json.encode(render(map_, draw_all(map_)))
         return drawn
 
 
@@ -168,17 +164,12 @@ def add_graph_routes(api: PageApi) -> None:
 
 def read_links(
     queries: Queries, known: LinkMap | None, *, attachments: bool = False, unresolved: bool = False
-) -> tuple[LinkMap, bool]:
-    """All notes and their links, and whether that depends only on the index. If it does, `known`, an earlier
-    result with the same arguments, is returned as long as the index stays the same. For a reader with a
-    scope it does not: what they may see can change while the index stays the same."""
+) -> LinkMap:
+    """All notes and their links. `known`, an earlier result with the same arguments, is returned as long as
+    the index stays the same."""
     index = queries.index()
-    shown, exists = queries.visibility()
     status = index.status()
     now = (status.generation, status.complete)
-    if known is not None and shown is None and now == (known.generation, known.complete):
-        return known, True
-    link_map = read_link_map(
-        index, visible=shown, exists=exists, attachments=attachments, unresolved=unresolved
-    )
-    return link_map, shown is None
+    if known is not None and now == (known.generation, known.complete):
+        return known
+    return read_link_map(index, attachments=attachments, unresolved=unresolved)

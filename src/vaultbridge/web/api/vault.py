@@ -97,21 +97,14 @@ class FileLists:
         def work(engine: Engine) -> tuple[str, dict[str, Any] | None]:
             status = engine.queries.fresh_status()
             read_only = engine.scope.read_only
-            files: FileTimes | None = None
-            if engine.scope.unrestricted:
-                known = str(status.generation)
-            else:
-                # The generation also counts changes to notes that the caller may not see.
-                files = list_times(engine)
-                known = repr(files)
-            version = f"{call.grant.principal}-{call.vault}-{known}-{status.state}-{read_only}"
+            version = f"{call.grant.principal}-{call.vault}-{status.generation}-{status.state}-{read_only}"
             # Hashed, because a vault's name may contain spaces and letters that an ETag may not.
             tag = hashlib.blake2b(version.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
             if tag in tags:
                 return tag, None
             kept = self._kept.get(engine, {})
             before = next((kept[one] for one in tags if one in kept), None)
-            files = list_times(engine) if files is None else files
+            files = list_times(engine)
             # A new object: another request may be reading the old one.
             self._kept[engine] = dict([*kept.items(), (tag, files)][-LISTS_KEPT:])
             changes = find_changes(before, files) if delta and before is not None else None
@@ -168,7 +161,7 @@ async def show_home(call: PageCall) -> Any:
     def work(engine: Engine) -> dict[str, Any]:
         status = engine.queries.fresh_status()
         recent = engine.queries.recent(limit=limit, kinds=("note", "canvas", "base"))
-        visible = engine.queries.existence_filter()
+        table = engine.queries.visible_table()
         return {
             "vault": name,
             "vaults": names,
@@ -183,9 +176,7 @@ async def show_home(call: PageCall) -> Any:
             "bookmarks": [
                 {"path": mark.target, "title": mark.title}
                 for mark in engine.settings.bookmarks[:BOOKMARKS]
-                if mark.kind == "file"
-                and visible(mark.target)
-                and engine.queries.table().same_path(mark.target)
+                if mark.kind == "file" and table.same_path(mark.target)
             ],
         }
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from vaultbridge.errors import VaultbridgeError
@@ -60,6 +61,9 @@ class VaultChanges:
         """Per vault: the paths that may have changed; None for all."""
         self._watched: dict[str, tuple[LocatedFile, FileStat | None]] = {}
         self._files: dict[str, tuple[int, int]] = {}
+        self._files_watched = False
+        """Whether a client has the list of resources, or has subscribed to it or to a resource: otherwise
+        nobody asks whether the list changes, and with many files that takes a while."""
         self._generations: dict[str, int] = {}
         self._prompt_list: list[PromptInfo] | None = None
         self._comparing: asyncio.Task[None] | None = None
@@ -91,6 +95,13 @@ class VaultChanges:
         """Announce when this list of prompts, which a client has received, changes."""
         self._prompts = prompts
         self._prompt_list = listed
+
+    async def watch_files(self) -> None:
+        """Announce changes of the list of files from now on. Call this before a client gets the list."""
+        if not self._files_watched:
+            self._files_watched = True
+            engines = dict(self._engines)
+            await self._workers.run(lambda: self._files_differ(engines))
 
     async def watch(self, uri: str, find: Callable[[], LocatedFile]) -> None:
         """Announce changes of one file from now on. Raises what `find` raises."""
@@ -162,7 +173,7 @@ class VaultChanges:
                 if after[uri] != before and uri in self._watched:
                     self._watched[uri] = (file, after[uri])
                     changes.append(ResourceUpdated(uri))
-            if await self._workers.run(lambda: self._files_differ(engines)):
+            if self._files_watched and await self._workers.run(lambda: self._files_differ(engines)):
                 changes.append(ResourcesChanged())
             prompts = self._prompts
             if prompts is not None and any(
@@ -201,7 +212,7 @@ class VaultChanges:
                 if engine.index_sync.is_leader:
                     continue
                 try:
-                    now = await self._workers.run(lambda engine=engine: engine.queries.status.generation)  # type: ignore[misc]
+                    now = await self._workers.run(partial(read_generation, engine))
                 except VaultbridgeError as error:
                     log.debug("the index cannot be asked: %s", error)
                     continue
@@ -211,6 +222,11 @@ class VaultChanges:
                     self._generations[name] = now
                     self._add_report(name, None)
             await asyncio.sleep(POLL_SECONDS)
+
+
+def read_generation(engine: Engine) -> int:
+    """The index's counter of writes. That of a scoped index rises only when somebody asks it."""
+    return engine.index_sync.index.status().generation
 
 
 def read_files_version(engine: Engine) -> int:

@@ -204,9 +204,13 @@ class VaultProvider:
     async def list_resources(self, cursor: str) -> Page[ResourceInfo]:
         from vaultbridge.protocols.mcp.vault import resources as vault_resources
 
+        await self.watch_resources()
         return await self._workers.run(
             lambda: vault_resources.list_page(self._engines, cursor), kind="resources/list"
         )
+
+    async def watch_resources(self) -> None:
+        await self._changes.watch_files()
 
     async def list_templates(self, cursor: str) -> Page[TemplateInfo]:
         from vaultbridge.protocols.mcp.vault import resources as vault_resources
@@ -221,6 +225,7 @@ class VaultProvider:
     async def watch_resource(self, uri: str) -> None:
         from vaultbridge.protocols.mcp.vault import resources as vault_resources
 
+        await self.watch_resources()
         await self._changes.watch(uri, lambda: vault_resources.locate(uri, self._engines))
 
     async def unwatch_resource(self, uri: str) -> None:
@@ -349,6 +354,7 @@ class VaultProvider:
         for change in engine.recovered:
             log.warning("%s: recovered an interrupted change: %s", name, change)
         self._changes.attach(name, engine)
+        engine.queries.prepare()
         if self._settings.lead:
             engine.index_sync.start()
             engine.start_embeddings()

@@ -1,22 +1,18 @@
-"""Decides which files exist for one caller, and which belong in search, tag and graph views.
+"""Decides which files exist for one caller: for drafts, which contain hidden files too.
 
-What a scope hides by name does not exist, and neither does a link to it. A file that the app's ignore filters
-name exists, but is left out of views.
-
-A filter is valid for one query. While nothing has changed the next query gets the same one, and otherwise one
-that says how it differs, so that the index need not ask about each file again.
+What a scope hides by name does not exist, and neither does a link to it. A filter is valid for one draft.
+While nothing has changed, the next one gets the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from vaultbridge.links.resolve import FileTable, folder_of
 from vaultbridge.vault.file_links import LinkFinder, leads_to_hidden
-from vaultbridge.vault.paths import FileFilter, Root, Visible
+from vaultbridge.vault.paths import Root
 from vaultbridge.vault.scope import Scope
-from vaultbridge.vault.settings import IgnoreFilters
 
 if TYPE_CHECKING:
     from vaultbridge.index.store.database import Index
@@ -27,7 +23,7 @@ JUDGED_FILES: Final = 10_000
 again. They take about 1 MB."""
 
 
-class ExistenceFilter(FileFilter):
+class ExistenceFilter:
     """Says whether a file exists for the caller. `table` has the files of the vault when it was made, and
     `links` are those of them that are links to a hidden one; a later file is looked at when it is asked
     for."""
@@ -57,31 +53,6 @@ class ExistenceFilter(FileFilter):
             return shown
         return not leads_to_hidden(self.root, path, self.shows_name)
 
-    def list_differing(self, earlier: Visible) -> Collection[str] | None:
-        if not isinstance(earlier, ExistenceFilter) or earlier.parts != self.parts:
-            return None
-        return self.links ^ earlier.links
-
-
-class ViewFilter(FileFilter):
-    """Says whether a file that `exists` is not ignored by the app."""
-
-    __slots__ = ("exists", "ignored")
-
-    def __init__(self, exists: ExistenceFilter | None, ignored: IgnoreFilters) -> None:
-        self.exists = exists
-        self.ignored = ignored
-
-    def __call__(self, path: str) -> bool:
-        return (self.exists is None or self.exists(path)) and not self.ignored.match(path)
-
-    def list_differing(self, earlier: Visible) -> Collection[str] | None:
-        if not isinstance(earlier, ViewFilter) or earlier.ignored != self.ignored:
-            return None
-        if self.exists is None or earlier.exists is None:
-            return () if self.exists is earlier.exists else None
-        return self.exists.list_differing(earlier.exists)
-
 
 class Visibility:
     """The filters of one caller with a scope."""
@@ -91,14 +62,13 @@ class Visibility:
         self._scope = scope
         self._links = LinkFinder(root)
         self._exists: tuple[int, ExistenceFilter] | None = None
-        self._view: ViewFilter | None = None
 
-    def existence_filter(self, get_index: Callable[[], Index]) -> ExistenceFilter:
+    def existence_filter(self, index: Index) -> ExistenceFilter:
         """Says whether a file of the vault exists, indexed or not: its path is visible, and so is its target
         when it is a link."""
         from vaultbridge.index.store.database import read_meta
 
-        index, parts = get_index(), self._scope.parts
+        parts = self._scope.parts
         known = self._exists
         with index.reading() as db:
             generation = read_meta(db, "generation")
@@ -122,12 +92,6 @@ class Visibility:
             exists = ExistenceFilter(self._root, parts, table, links)
         self._exists = (generation, exists)
         return exists
-
-    def view_filter(self, exists: ExistenceFilter | None, ignored: IgnoreFilters) -> ViewFilter:
-        view = self._view
-        if view is None or view.exists is not exists or view.ignored != ignored:
-            view = self._view = ViewFilter(exists, ignored)
-        return view
 
 
 class _FolderFiles(Mapping[str, Collection[str]]):
