@@ -16,9 +16,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from client.http_fixture import fixture_over_http
+from client.http_fixture import fixture_over_http, make_session_server, serving
 from client.servers import core_server, make_sdk_server, running, serve_sdk
-from client.test_http import make_session_server, serving
 from support.waiting import BOUND
 from vaultbridge.cli.call import main
 

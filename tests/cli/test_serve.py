@@ -14,8 +14,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from cli.test_bridge import COMMAND, serving
 from support.ports import kept_port
+from support.serve import PROGRAM, serve_beside
 from support.waiting import BOUND
 from vaultbridge.cli import serve
 from vaultbridge.cli.setup.completion import find_parser
@@ -36,7 +36,7 @@ VAULT = {"Hello.md": "some text\n"}
 
 async def start_serve(vault: Path, *arguments: str) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
-        *COMMAND, "serve", str(vault), *arguments,
+        *PROGRAM, "serve", str(vault), *arguments,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=make_environ(vault.parent),
     )  # fmt: skip
 
@@ -134,18 +134,18 @@ async def test_the_output_says_how_to_connect_each_assistant(vault: Path) -> Non
 
 async def test_a_killed_server_leaves_nothing_that_hinders_the_next(vault: Path) -> None:
     async with AsyncExitStack() as connection:
-        async with serving(vault) as (port, process):
+        async with serve_beside(vault) as (port, process):
             await connection.enter_async_context(kept_port(port))
             process.kill()
             await process.wait()
-        async with serving(vault) as (again, _):
+        async with serve_beside(vault) as (again, _):
             assert again == port
 
 
 async def test_a_port_in_use_is_reported(vault: Path, tmp_path: Path) -> None:
     other = tmp_path / "Other"
     other.mkdir()
-    async with serving(vault) as (port, _):
+    async with serve_beside(vault) as (port, _):
         process = await start_serve(other, "--port", str(port))
         code, _, err = await wait_for_end(process)
         assert code == 1
@@ -244,7 +244,7 @@ async def test_the_settings_of_a_vault_apply_however_it_is_named(
     file.write_text(f"[[vaults]]\npath = '{vault.parent}/./{vault.name}'\nread_only = true\n")
     named = "/nowhere" if by_command_line else str(vault)
     process = await asyncio.create_subprocess_exec(
-        *COMMAND, "serve", *([str(vault)] if by_command_line else []), "--port", "0", "--json",
+        *PROGRAM, "serve", *([str(vault)] if by_command_line else []), "--port", "0", "--json",
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         env={**make_environ(vault.parent), "VAULTBRIDGE_VAULT": named},
     )  # fmt: skip

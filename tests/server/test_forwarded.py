@@ -16,8 +16,8 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from server.callers import INITIALIZE, MCP, make_bearer
 from server.conftest import Served, Serving
-from server.test_serve import INITIALIZE, MCP
 from support.files import write_vault
 from support.reverse_proxy import proxying
 from support.waiting import BOUND, until
@@ -62,10 +62,6 @@ def read_own_token(served: Served) -> str:
     lock = next(served.home.glob(".claude/ide/*.lock"))
     token: str = json.loads(lock.read_text())["authToken"]
     return token
-
-
-def make_bearer(secret: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {secret}"}
 
 
 async def send(

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -160,3 +160,29 @@ async def served(home: Path, *arguments: str | Path, **options: Any) -> AsyncIte
         yield server
     finally:
         await server.kill()
+
+
+@asynccontextmanager
+async def serve_beside(
+    vault: Path, port: int = 0, options: Sequence[str] = ()
+) -> AsyncIterator[tuple[int, asyncio.subprocess.Process]]:
+    """Serve one vault, with home, cache and configuration in the folder around it; gives the port and the
+    process. It is killed, not asked, at the end."""
+    environ = {
+        **os.environ,
+        "HOME": str(vault.parent / "home"),
+        "VAULTBRIDGE_CACHE": str(vault.parent / "cache"),
+        "VAULTBRIDGE_CONFIG": str(vault.parent / "config" / "config.toml"),
+    }
+    process = await asyncio.create_subprocess_exec(
+        *PROGRAM, "serve", str(vault), "--port", str(port), "--json", "--no-ide", *options,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, env=environ,
+    )  # fmt: skip
+    assert process.stdout is not None
+    try:
+        line = await asyncio.wait_for(process.stdout.readline(), BOUND)
+        yield json.loads(line)["port"], process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
