@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
+from support.long_form import combine
 from support.terminal import CTRL_C, open_terminal
 from support.waiting import BOUND
 
@@ -164,8 +165,7 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(("command", "way"), combine({name: name for name in COMMANDS}, WAYS))
 def test_every_command_finds_the_vault_by_the_same_rule(machine: Machine, command: str, way: Way) -> None:
     for name in ("One", "Two", "Three"):
         vault = machine.add_vault(name, known=name in way.known)

@@ -162,6 +162,7 @@ def test_the_document_lists_every_command_that_answers_in_json() -> None:
     assert CALLS.keys() | OTHERS == ANSWERS.keys()
 
 
+@pytest.mark.long
 def test_every_answer_has_the_members_that_the_document_names(machine: Machine) -> None:
     for row, call in CALLS.items():
         lines = machine.run(call).splitlines()
