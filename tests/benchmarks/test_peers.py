@@ -75,6 +75,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return Run(folder)
 
 
+@pytest.mark.long
 def test_vaultbridge_gets_every_figure(run: Run) -> None:
     figures = run.result["figures"]["vaultbridge"]
     assert not {name: figure for name, figure in figures.items() if "no" in figure or "failed" in figure}
@@ -107,6 +108,7 @@ def test_a_missing_ability_of_a_server_gives_no_figure(run: Run) -> None:
     assert figures["rename"]["incomplete"]
 
 
+@pytest.mark.long
 def test_the_tables_are_well_formed(run: Run) -> None:
     rows = [line for line in run.printed.splitlines() if line.startswith("|")]
     widths = [line.count("|") for line in rows]

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
+from support.commands import run_command
 from support.long_form import combine
 from support.terminal import CTRL_C, open_terminal
 from support.waiting import BOUND
@@ -49,15 +50,7 @@ class Machine:
     def run(
         self, *args: str, here: Path | None = None, environ: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "vaultbridge", *args],
-            cwd=here or self.home,
-            env={**self.environ, **(environ or {})},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        return run_command(*args, env={**self.environ, **(environ or {})}, cwd=here or self.home)
 
     def configure(self, *vaults: Path) -> None:
         config = self.home / ".config" / "vaultbridge" / "config.toml"

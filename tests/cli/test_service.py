@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from support.background import ending_bridges, is_running, list_bridges
+from support.commands import run_command
 from support.files import write_vault
 from support.systemctl import write_program
 from support.waiting import BOUND, wait_until
@@ -58,16 +59,7 @@ class Machine:
         return self.home / UNIT
 
     def run(self, *args: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*PROGRAM, *map(str, args)],
-            env=self.environ,
-            cwd=self.home,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=BOUND,
-            check=False,
-        )
+        return run_command(*args, env=self.environ, cwd=self.home)
 
     def answer(self, *args: str | Path) -> Any:
         done = self.run(*args, "--json")

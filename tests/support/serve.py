@@ -13,6 +13,7 @@ from typing import Any
 
 import websockets
 
+from support.commands import run_command
 from support.dial import dial
 from support.editor import Client
 from support.waiting import BOUND
@@ -57,10 +58,8 @@ class Home:
         self, *arguments: str | Path, stdin: bytes | None = None, cwd: Path | None = None
     ) -> tuple[int, str, str]:
         """Run one command to its end: exit code, output, errors."""
-        process = await self.open_command(*arguments, cwd=cwd)
-        out, err = await asyncio.wait_for(process.communicate(stdin or b""), BOUND)
-        assert process.returncode is not None
-        return process.returncode, out.decode(), err.decode()
+        done = await asyncio.to_thread(run_command, *arguments, env=self.environ, cwd=cwd, stdin=stdin or b"")
+        return done.returncode, done.stdout, done.stderr
 
     async def answer(self, *arguments: str | Path) -> Any:
         """The one JSON value a command answers with `--json`."""
