@@ -158,7 +158,7 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize(("command", "way"), combine({name: name for name in COMMANDS}, WAYS))
+@pytest.mark.parametrize(("command", "way"), combine([*COMMANDS], WAYS))
 def test_every_command_finds_the_vault_by_the_same_rule(machine: Machine, command: str, way: Way) -> None:
     for name in ("One", "Two", "Three"):
         vault = machine.add_vault(name, known=name in way.known)

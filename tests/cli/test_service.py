@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tomllib
@@ -21,6 +20,7 @@ import pytest
 from support.background import ending_bridges, is_running, list_bridges
 from support.commands import run_command
 from support.files import write_vault
+from support.ports import held_port
 from support.systemctl import write_program
 from support.waiting import BOUND, wait_until
 from vaultbridge.markdown.yaml import parse_yaml
@@ -85,11 +85,9 @@ def vault(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        found: int = probe.getsockname()[1]
-        return found
+def port() -> Iterator[int]:
+    with held_port() as port:
+        yield port
 
 
 def read_entry(machine: Machine, assistant: str, name: str) -> dict[str, Any]:

@@ -20,6 +20,7 @@ import websockets
 from support import raw_websocket as raw_ws
 from support.dial import dial
 from support.editor import Client, Failed
+from support.long_form import mark_long_after
 from support.ports import kept_port
 from support.serve import Home, Served, hosted, served
 from support.waiting import BOUND, until
@@ -149,7 +150,9 @@ async def test_a_lock_that_is_deleted_is_written_again_while_it_serves(tmp_path:
 
 @pytest.mark.parametrize(
     ("ours", "theirs", "status"),
-    [("", "b", "bad"), ("a", "b", "bad"), ("a", "", "warning"), ("b", "b", "good"), ("", "", "good")],
+    mark_long_after(
+        2, [("a", "b", "bad"), ("a", "", "warning"), ("b", "b", "good"), ("", "b", "bad"), ("", "", "good")]
+    ),
 )
 async def test_doctor_notices_that_the_bridge_has_another_claude_config_dir(
     tmp_path: Path, vault: Path, ours: str, theirs: str, status: str

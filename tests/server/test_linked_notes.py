@@ -19,6 +19,7 @@ import pytest
 from server.callers import ask_mcp, make_bearer, open_session
 from server.conftest import Served, Serving, build_index
 from support.files import write_vault
+from support.long_form import combine, mark_long_after
 from support.vault import VaultProcess
 from support.waiting import BOUND
 
@@ -226,8 +227,7 @@ def make_mcp_caller(served: Served, session: dict[str, str]) -> Ask:
     return call_tool_text
 
 
-@pytest.mark.parametrize("limits", LIMITS)
-@pytest.mark.parametrize("kind", LINKS)
+@pytest.mark.parametrize(("kind", "limits"), combine([*LINKS], [*LIMITS]))
 async def test_no_tool_over_http_opens_a_hidden_note_by_a_link(
     serving: Serving, tmp_path: Path, kind: str, limits: str
 ) -> None:
@@ -267,7 +267,7 @@ async def _check_resources_and_prompts(served: Served, session: dict[str, str], 
         assert not re.search("way|wäy|diary", json.dumps(completed, ensure_ascii=False), re.IGNORECASE)
 
 
-@pytest.mark.parametrize("kind", LINKS)
+@pytest.mark.parametrize("kind", mark_long_after(2, LINKS))
 async def test_no_tool_over_stdio_opens_a_hidden_note_by_a_link(tmp_path: Path, kind: str) -> None:
     folder = tmp_path / "Notes"
     way = make_vault(folder, kind)
