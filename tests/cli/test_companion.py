@@ -12,7 +12,7 @@ import pytest
 
 import vaultbridge
 from support.commands import run_command
-from support.serve import served
+from support.serve import hosted
 from vaultbridge.cli.setup.companion import plugin_files
 
 NAMES = ["main.js", "manifest.json", "styles.css"]
@@ -181,7 +181,7 @@ def test_status_of_nothing(run: Run, vault: Path) -> None:
 
 
 async def test_status_says_whether_the_app_is_connected(tmp_path: Path, vault: Path) -> None:
-    async with served(tmp_path / "home", vault) as server:
+    async with hosted(tmp_path / "home", vault) as server:
         await server.command("companion", "install", vault)
         output = (await server.command("companion", "status", vault))[1]
         assert SWITCH in output and "It is not connected to a bridge at the moment." in output

@@ -52,16 +52,18 @@ def run_command(
         )
     request = {"words": command[3:], "environ": dict(env), "folder": str(cwd or Path.cwd())}
     with contextlib.ExitStack() as stack:
-        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(4)]
-        given, printed, complained, body = files
-        given.write(stdin)
+        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
+        printed, complained, body = files
         body.write(json.dumps(request).encode())
-        for file in (given, body):
-            file.seek(0)
+        body.seek(0)
+        read, write = os.pipe()
         ours, theirs = socket.socketpair()
-        with theirs, _lock:
-            descriptors = [*(file.fileno() for file in files), theirs.fileno()]
+        with theirs, open(read, "rb") as given, _lock:
+            descriptors = [file.fileno() for file in (given, *files, theirs)]
             socket.send_fds(_find_forker(env), [b"."], descriptors)
+        feeding = threading.Thread(target=_feed, args=(write, stdin))
+        feeding.start()
+        stack.callback(feeding.join)
         answers = stack.enter_context(ours.makefile("r", encoding="ascii"))
         ours.settimeout(seconds)
         ours.close()
@@ -75,6 +77,11 @@ def run_command(
             file.seek(0)
         out, err = printed.read().decode(), complained.read().decode()
         return subprocess.CompletedProcess(command, code, out, err)
+
+
+def _feed(descriptor: int, data: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError), open(descriptor, "wb") as file:
+        file.write(data)
 
 
 def _find_forker(env: Mapping[str, str]) -> socket.socket:
