@@ -14,6 +14,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from support.commands import run_command
 from support.ports import kept_port
 from support.serve import PROGRAM, serve_beside
 from support.waiting import BOUND
@@ -167,23 +168,22 @@ async def test_a_port_in_use_is_reported(vault: Path, tmp_path: Path) -> None:
         (["--config", "nowhere.toml"], 2, "There is no file 'nowhere.toml'"),
     ],
 )
-async def test_what_cannot_be_served_is_reported_before_anything_is_opened(
+def test_what_cannot_be_served_is_reported_before_anything_is_opened(
     vault: Path, arguments: list[str], code: int, says: str
 ) -> None:
-    process = await start_serve(vault, *arguments)
-    found, out, err = await wait_for_end(process)
-    assert (found, out) == (code, "")
-    assert says in err
-    assert "Traceback" not in err
+    done = run_command("serve", vault, *arguments, env=make_environ(vault.parent))
+    assert (done.returncode, done.stdout) == (code, "")
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
 
 
-async def test_an_error_in_the_configuration_is_reported_with_its_line(vault: Path) -> None:
+def test_an_error_in_the_configuration_is_reported_with_its_line(vault: Path) -> None:
     file = vault.parent / "config" / "config.toml"
     file.parent.mkdir()
     file.write_text("[server]\nprot = 1\n")
-    code, _, err = await wait_for_end(await start_serve(vault))
-    assert code == 1
-    assert "config.toml, line 2: server.prot is not a known key. Did you mean port?" in err
+    done = run_command("serve", vault, env=make_environ(vault.parent))
+    assert done.returncode == 1
+    assert "config.toml, line 2: server.prot is not a known key. Did you mean port?" in done.stderr
 
 
 LOUD = '''
