@@ -88,12 +88,14 @@ def test_vaultbridge_gets_every_figure(run: Run) -> None:
     assert figures["backlinks_found"]["value"] == figures["backlinks_found"]["of"] == 29
 
 
+@pytest.mark.long
 def test_vaultbridge_changes_nothing_that_it_was_not_asked_to(run: Run) -> None:
     verdicts = run.result["fidelity"]["vaultbridge"]
     faults = {name: verdict for name, verdict in verdicts.items() if not verdict.get("good")}
     assert not faults
 
 
+@pytest.mark.long
 def test_every_fault_of_a_careless_server_is_found(run: Run) -> None:
     verdicts = run.result["fidelity"]["careless"]
     assert verdicts.keys() == run.result["fidelity"]["vaultbridge"].keys()
@@ -102,6 +104,7 @@ def test_every_fault_of_a_careless_server_is_found(run: Run) -> None:
     assert verdicts["links_missed"]["spoiled"] == ["code"]
 
 
+@pytest.mark.long
 def test_a_missing_ability_of_a_server_gives_no_figure(run: Run) -> None:
     figures = run.result["figures"]["careless"]
     assert figures["backlinks"] == {"no": True}
@@ -116,6 +119,7 @@ def test_the_tables_are_well_formed(run: Run) -> None:
     assert any("| no |" in line for line in rows)
 
 
+@pytest.mark.long
 def test_tables_and_plots_go_between_the_marks_of_the_document(run: Run) -> None:
     text = (run.folder / "benchmarks.md").read_text("utf-8")
     assert text.startswith("Before.\n\n<!-- figures of 30 notes -->\n\n30 notes, 1 rounds")
@@ -127,6 +131,7 @@ def test_tables_and_plots_go_between_the_marks_of_the_document(run: Run) -> None
         assert f"images/peers-{name}-30.svg" in text
 
 
+@pytest.mark.long
 def test_no_figure_names_this_machine(run: Run) -> None:
     found = json.dumps(run.result)
     assert str(ROOT) not in found

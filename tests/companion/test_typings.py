@@ -19,7 +19,7 @@ from support.node import NotInstallable, install_packages, skip_without_packages
 HERE = Path(__file__).parent
 PINNED = HERE / "npm"
 
-pytestmark = [pytest.mark.node, needs_node, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.long, pytest.mark.node, needs_node, pytest.mark.timeout(400)]
 
 ROOTS = ("standin.ts", "main.js")
 
@@ -78,7 +78,6 @@ def run_node(script: str, *words: str, given: str = "", cwd: Path | None = None)
     return json.loads(done.stdout)
 
 
-@pytest.mark.long
 def test_the_companion_fits_the_typings(complaints: dict[str, list[str]]) -> None:
     assert complaints["companion"] == []
 
@@ -98,7 +97,6 @@ def used(folder: Path, packages: Path) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.long
 def test_the_manifest_asks_for_the_app_that_has_everything_we_use(used: list[dict[str, Any]]) -> None:
     """No older one would do, and none of our own calls needs a newer one. The typings say of most members
     since when they exist."""
