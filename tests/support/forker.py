@@ -19,6 +19,7 @@ import signal
 import socket
 import sys
 import threading
+import warnings
 
 import vaultbridge
 
@@ -29,9 +30,12 @@ MOST_DESCRIPTORS = 256
 
 
 def load_everything() -> None:
-    for module in pkgutil.walk_packages(vaultbridge.__path__, "vaultbridge."):
-        if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
+    """A warning that a command would print when it imports something is an error here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for module in pkgutil.walk_packages(vaultbridge.__path__, "vaultbridge."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
     assert threading.active_count() == 1, "a fork has only the thread that forks"
     gc.collect()
     gc.freeze()
