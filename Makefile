@@ -15,7 +15,7 @@ WEB_READY := web/node_modules/.ready
 # Containers often set it. Hundreds of tests start a process, and each would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test check lint types generate screenshots packages bundle companion web bench bench-tasks bench-peers conformance test-claude lock clean
+.PHONY: help run test test-long check lint types generate screenshots packages bundle companion web bench bench-tasks bench-peers conformance test-claude lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
@@ -37,8 +37,11 @@ run: $(RUN_READY)  ## serve the sample vault until Ctrl+C, after a first search
 	$(RUN_VENV)/bin/vaultbridge search $(SAMPLE) '"light pollution" OR task-todo:survey' --limit 3 --no-pager
 	$(RUN_VENV)/bin/vaultbridge serve $(SAMPLE) --link
 
-test: $(READY)  ## the whole ordinary test suite
-	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist worksteal
+test: $(READY)  ## the ordinary tests
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist worksteal -m "not long"
+
+test-long: $(READY)  ## the long tests: faults, hostile peers, type checkers, every example and every combination
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist worksteal -m long
 
 conformance: $(READY)  ## the official MCP suite against our core and against serve, both versions (needs npm)
 	$(BIN)/python tests/conformance/run.py

@@ -266,3 +266,17 @@ def test_no_pattern_repeats_a_group_possessively() -> None:
         for node in ast.walk(parse_module(file))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and possessive.search(node.value)
     ]
+
+
+def test_no_test_imports_another() -> None:
+    """A changed test would break others, which its path does not name. What several need is in a module
+    beside them, or in `tests/support/`."""
+    tests = sorted((ROOT / "tests").rglob("*.py"))
+    names = {file.stem for file in tests if file.stem.startswith("test_")}
+    line = re.compile(r"^[ \t]*(?:from ([\w.]+) )?import (\([^)]*\)|.*)", re.MULTILINE)
+    assert not [
+        f"{file.relative_to(ROOT)}: {match[0]}"
+        for file in tests
+        for match in line.finditer(file.read_text("utf-8"))
+        if names.intersection(re.findall(r"\w+", f"{match[1]} {match[2]}"))
+    ]

@@ -75,6 +75,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return Run(folder)
 
 
+@pytest.mark.long
 def test_vaultbridge_gets_every_figure(run: Run) -> None:
     figures = run.result["figures"]["vaultbridge"]
     assert not {name: figure for name, figure in figures.items() if "no" in figure or "failed" in figure}
@@ -87,12 +88,14 @@ def test_vaultbridge_gets_every_figure(run: Run) -> None:
     assert figures["backlinks_found"]["value"] == figures["backlinks_found"]["of"] == 29
 
 
+@pytest.mark.long
 def test_vaultbridge_changes_nothing_that_it_was_not_asked_to(run: Run) -> None:
     verdicts = run.result["fidelity"]["vaultbridge"]
     faults = {name: verdict for name, verdict in verdicts.items() if not verdict.get("good")}
     assert not faults
 
 
+@pytest.mark.long
 def test_every_fault_of_a_careless_server_is_found(run: Run) -> None:
     verdicts = run.result["fidelity"]["careless"]
     assert verdicts.keys() == run.result["fidelity"]["vaultbridge"].keys()
@@ -101,12 +104,14 @@ def test_every_fault_of_a_careless_server_is_found(run: Run) -> None:
     assert verdicts["links_missed"]["spoiled"] == ["code"]
 
 
+@pytest.mark.long
 def test_a_missing_ability_of_a_server_gives_no_figure(run: Run) -> None:
     figures = run.result["figures"]["careless"]
     assert figures["backlinks"] == {"no": True}
     assert figures["rename"]["incomplete"]
 
 
+@pytest.mark.long
 def test_the_tables_are_well_formed(run: Run) -> None:
     rows = [line for line in run.printed.splitlines() if line.startswith("|")]
     widths = [line.count("|") for line in rows]
@@ -114,6 +119,7 @@ def test_the_tables_are_well_formed(run: Run) -> None:
     assert any("| no |" in line for line in rows)
 
 
+@pytest.mark.long
 def test_tables_and_plots_go_between_the_marks_of_the_document(run: Run) -> None:
     text = (run.folder / "benchmarks.md").read_text("utf-8")
     assert text.startswith("Before.\n\n<!-- figures of 30 notes -->\n\n30 notes, 1 rounds")
@@ -125,6 +131,7 @@ def test_tables_and_plots_go_between_the_marks_of_the_document(run: Run) -> None
         assert f"images/peers-{name}-30.svg" in text
 
 
+@pytest.mark.long
 def test_no_figure_names_this_machine(run: Run) -> None:
     found = json.dumps(run.result)
     assert str(ROOT) not in found

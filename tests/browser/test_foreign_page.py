@@ -19,7 +19,7 @@ import pytest
 from aiohttp import web
 
 from browser.chromium import FOREIGN_HOST, Chromium
-from cli.test_bridge import serving
+from support.serve import serve_beside
 from support.web_app import serve_app
 from vaultbridge.server.tokens import TokenStore
 
@@ -81,7 +81,7 @@ NOTHING = {
 async def test_a_page_of_a_foreign_site_can_neither_read_nor_call_anything(
     chromium: Chromium, vault: Path
 ) -> None:
-    async with serving(vault) as (port, _):
+    async with serve_beside(vault) as (port, _):
         for base in (f"http://127.0.0.1:{port}", f"http://localhost:{port}"):
             assert await visit(chromium, FOREIGN_HOST, base) == NOTHING
         # The page's own name, pointed at this machine: DNS rebinding.
@@ -96,7 +96,7 @@ NEEDS_TOKEN = ("tools", "call", "simpleCall", "delete", "mcp")
 async def test_a_page_of_another_program_on_this_machine_needs_a_token(
     chromium: Chromium, vault: Path
 ) -> None:
-    async with serving(vault) as (port, _):
+    async with serve_beside(vault) as (port, _):
         for page_host, host in (("localhost", "localhost"), ("localhost", "127.0.0.1")):
             got = await visit(chromium, page_host, f"http://{host}:{port}")
             for way in NEEDS_TOKEN:
@@ -113,7 +113,7 @@ async def test_a_link_on_a_page_of_this_machine_opens_no_list_of_tools(
     chromium: Chromium, vault: Path
 ) -> None:
     """The browser sends no Origin then, only the site that the link is on."""
-    async with serving(vault) as (port, _):
+    async with serve_beside(vault) as (port, _):
         base = f"http://localhost:{port}"
         async with page_server(base) as (own, _), chromium.page(f"http://localhost:{own}/") as page:
             await page.run(f"location.href = '{base}/bridge/v1/tools'")
@@ -124,7 +124,7 @@ async def test_a_link_on_a_page_of_this_machine_opens_no_list_of_tools(
 
 async def test_a_page_on_this_machine_may_use_bridge_v1_with_a_token(chromium: Chromium, vault: Path) -> None:
     _, secret = TokenStore(vault.parent / "config").make("page")
-    async with serving(vault) as (port, _):
+    async with serve_beside(vault) as (port, _):
         got = await visit(chromium, "localhost", f"http://127.0.0.1:{port}", token=secret)
     assert json.loads(got["tools"])["tools"][0]["name"]
     assert json.loads(got["call"])["success"] is True
@@ -137,12 +137,12 @@ async def test_a_page_on_this_machine_may_use_bridge_v1_with_a_token(chromium: C
 async def test_with_cors_any_a_page_from_disk_may_use_bridge_v1(chromium: Chromium, vault: Path) -> None:
     """The Origin of a sandboxed page is `null`, as that of a page from disk."""
     sandbox = "sandbox allow-scripts allow-forms"
-    async with serving(vault) as (port, _):
+    async with serve_beside(vault) as (port, _):
         got = await visit(chromium, "localhost", f"http://127.0.0.1:{port}", policy=sandbox)
         for way in ("tools", "call", "simpleCall", "delete"):
             assert "--cors any" in got[way], (way, got[way])
         assert list_names(vault) == ["Hello.md"]
-    async with serving(vault, options=("--cors", "any")) as (port, _):
+    async with serve_beside(vault, options=("--cors", "any")) as (port, _):
         got = await visit(chromium, "localhost", f"http://127.0.0.1:{port}", policy=sandbox)
         assert json.loads(got["call"])["success"] is True
         assert json.loads(got["delete"])["success"] is True

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -14,15 +12,22 @@ from typing import Any
 import pytest
 from mcp.client import Client
 
-from browser.assistants import over_http, over_stdio, read_result_text, replace_text
+from browser.assistants import over_http, over_stdio, read_result_text
 from browser.axe import find_barriers
 from browser.chromium import Chromium, Page
+from browser.proposals import (
+    EDITING,
+    begin_edit,
+    make_serving,
+    read_history,
+    switch_on,
+    wait_for_proposal,
+)
 from browser.screenshots import keep_screenshot
 from browser.serving import CONNECTED, Serving
 from support.editor import finish_call
 from support.files import write_vault
 from support.ports import held_port
-from support.waiting import BOUND
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -30,24 +35,12 @@ PLAN = "# Plan\n\nBuy seeds.\nWater the garden.\nCall Ada.\n" + "".join(f"Line {
 
 WAITING = "document.querySelectorAll('.review-list li').length"
 
-SHOWN = "document.querySelector('.review-detail .diff-view')?.shadowRoot?.querySelector('.cm-content')"
-
 UNDO = ".notice.good button:not(.bare)"
 
 UNDONE = "[...document.querySelectorAll('.notice')].some((notice) => notice.innerText.includes('was undone'))"
 
 
 NOTES = {"Plan.md": PLAN, "Ideas.md": "One idea.\n", "Letter.md": "Dear Ada,\n", "日記/一.md": "雨。\n"}
-
-
-def make_serving(vault: Path, home: Path, port: int = 0) -> Serving:
-    # A call waits for the person of the test however busy the machine is.
-    (home / "config" / "vaultbridge").mkdir(parents=True)
-    (home / "config" / "vaultbridge" / "config.toml").write_text("[limits]\nreview_seconds = 300\n", "utf-8")
-    return Serving(vault, home, port)
-
-
-EDITING = "document.activeElement?.shadowRoot?.activeElement?.matches('.cm-content[contenteditable=true]')"
 
 
 @pytest.fixture(scope="module")
@@ -74,35 +67,8 @@ async def page(chromium: Chromium, running: Serving) -> AsyncIterator[Page]:
         assert page.complaints() == []
 
 
-async def switch_on(page: Page) -> None:
-    """Switch review on, as a person does it; it stays on."""
-    await page.run("location.hash = '#/review'")
-    if "Review is off" in await page.text(".empty"):
-        await page.click(".empty .accept")
-    await page.until("document.querySelector('.empty').innerText.includes('Review is on')")
-
-
-def begin_edit(client: Client, note: str, old: str, new: str) -> asyncio.Task[Any]:
-    return asyncio.create_task(replace_text(client, note, old, new))
-
-
-async def wait_for_proposal(page: Page, title: str) -> None:
-    """Wait until a proposal is there with its texts, and Accept can be pressed."""
-    await page.until(
-        f"document.querySelector('#proposal-title')?.innerText.includes({json.dumps(title)}) && {SHOWN}"
-        " && !document.querySelector('.detail-actions .accept').disabled"
-    )
-
-
 def read_note(serving: Serving, note: str) -> str:
     return (serving.vault / note).read_text("utf-8")
-
-
-def read_history(serving: Serving) -> list[dict[str, Any]]:
-    """The journal, as the command line lists it; newest first."""
-    command = [sys.executable, "-m", "vaultbridge", "history", str(serving.vault), "--json"]
-    done = subprocess.run(command, env=serving.env, capture_output=True, text=True, timeout=BOUND, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 @pytest.mark.parametrize("assistant", [over_stdio, over_http])

@@ -20,9 +20,7 @@ import pytest
 
 from browser.assistants import over_http, over_stdio
 from browser.chromium import Chromium
-from browser.screenshots import keep_screenshot
-from browser.serving import CONNECTED
-from browser.test_proposals import (
+from browser.proposals import (
     EDITING,
     begin_edit,
     make_serving,
@@ -30,6 +28,8 @@ from browser.test_proposals import (
     switch_on,
     wait_for_proposal,
 )
+from browser.screenshots import keep_screenshot
+from browser.serving import CONNECTED
 from claude.mock_api import MockModel
 from claude.terminal import SCREEN_SECONDS, Terminal, install_client
 from support.editor import TOKEN, Bridge, running

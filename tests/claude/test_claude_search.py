@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from claude.mock_api import MockModel
-from claude.test_claude_stdio import ask
+from claude.print_mode import ask
 from support.tool_search import ASKED
 from support.vault import copy_sample_vault
 

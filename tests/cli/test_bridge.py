@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,39 +11,12 @@ import pytest
 
 from support.ports import held_port
 from support.process import Process, make_process_environ
+from support.serve import PROGRAM, serve_beside
 from support.tool_lists import list_tool_names, wait_for_tool_change, wait_for_tools
 from support.waiting import BOUND
 from vaultbridge.cli.bridge import Options, read_options
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.server.tokens import TokenStore
-
-COMMAND = [sys.executable, "-m", "vaultbridge"]
-
-
-@asynccontextmanager
-async def serving(
-    vault: Path, port: int = 0, options: Sequence[str] = ()
-) -> AsyncIterator[tuple[int, asyncio.subprocess.Process]]:
-    """A real `vaultbridge serve` in its own process; it is killed, not asked, at the end."""
-    environ = {
-        **os.environ,
-        "HOME": str(vault.parent / "home"),
-        "VAULTBRIDGE_CACHE": str(vault.parent / "cache"),
-        "VAULTBRIDGE_CONFIG": str(vault.parent / "config" / "config.toml"),
-    }
-    process = await asyncio.create_subprocess_exec(
-        *COMMAND, "serve", str(vault), "--port", str(port), "--json", "--no-ide", *options,
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, env=environ,
-    )  # fmt: skip
-    assert process.stdout is not None
-    try:
-        line = await asyncio.wait_for(process.stdout.readline(), BOUND)
-        yield json.loads(line)["port"], process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.communicate()
-
 
 VAULT = {"Hello.md": "some text\n"}
 
@@ -59,12 +28,12 @@ async def call(process: Process, name: str, **arguments: Any) -> Any:
 async def test_the_server_is_killed_and_comes_back_in_the_middle(vault: Path) -> None:
     """Seed 003's bridge, with the other side away at first, there, killed, and there again."""
     with held_port() as port:
-        async with Process([*COMMAND, "bridge", f"--url=http://127.0.0.1:{port}"]) as bridge:
+        async with Process([*PROGRAM, "bridge", f"--url=http://127.0.0.1:{port}"]) as bridge:
             answer = await bridge.initialize("2025-11-25")
             assert answer["result"]["serverInfo"]["name"] == "obsidian-bridge"
             await bridge.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
             assert await list_tool_names(bridge) == ["bridge_status"]
-            async with serving(vault, port):
+            async with serve_beside(vault, port):
                 await wait_for_tool_change(bridge)
                 listed = await list_tool_names(bridge)
                 assert "read_note" in listed
@@ -80,7 +49,7 @@ async def test_the_server_is_killed_and_comes_back_in_the_middle(vault: Path) ->
             assert away["isError"] is True
             assert "cannot be reached" in away["content"][0]["text"]
             assert await list_tool_names(bridge) == listed
-            async with serving(vault, port):
+            async with serve_beside(vault, port):
                 again = await call(bridge, "read_note", path="Hello.md")
                 assert "some text" in again["content"][0]["text"]
             code, out, _ = await bridge.end()
@@ -90,8 +59,8 @@ async def test_the_server_is_killed_and_comes_back_in_the_middle(vault: Path) ->
 async def test_a_plugin_tool_on_the_server_appears_in_the_bridge(vault: Path) -> None:
     tools = vault.parent / "config" / "tools"
     async with (
-        serving(vault) as (port, _),
-        Process([*COMMAND, "bridge", "--url", f"http://localhost:{port}"]) as bridge,
+        serve_beside(vault) as (port, _),
+        Process([*PROGRAM, "bridge", "--url", f"http://localhost:{port}"]) as bridge,
     ):
         await bridge.initialize("2025-11-25")
         await bridge.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
@@ -107,7 +76,7 @@ async def test_a_plugin_tool_on_the_server_appears_in_the_bridge(vault: Path) ->
 
 
 async def test_a_wrong_option_ends_with_code_2() -> None:
-    async with Process([*COMMAND, "bridge", "--nothing"]) as bridge:
+    async with Process([*PROGRAM, "bridge", "--nothing"]) as bridge:
         code, out, err = await bridge.end()
         assert code == 2
         assert out == b""
@@ -193,7 +162,7 @@ async def test_before_the_first_answer_no_http_library_is_loaded() -> None:
 async def test_while_the_server_is_away_every_call_says_where_it_should_be(name: str) -> None:
     """Not "Unknown tool": nothing is known of the tools, and a model would look for another name."""
     with held_port() as port:
-        async with Process([*COMMAND, "bridge", f"--url=http://127.0.0.1:{port}"]) as bridge:
+        async with Process([*PROGRAM, "bridge", f"--url=http://127.0.0.1:{port}"]) as bridge:
             await bridge.initialize("2025-11-25")
             result = await call(bridge, name)
             text = result["content"][0]["text"]
@@ -207,9 +176,9 @@ async def test_a_tool_that_the_server_keeps_from_a_reader_is_refused_with_its_re
     store = TokenStore(vault.parent / "config")
     _, secret = store.make("reader", read_only=True)
     async with (
-        serving(vault) as (port, _),
+        serve_beside(vault) as (port, _),
         Process(
-            [*COMMAND, "bridge", f"--url=http://127.0.0.1:{port}"],
+            [*PROGRAM, "bridge", f"--url=http://127.0.0.1:{port}"],
             env=make_process_environ(OBSIDIAN_MCP_API_KEY=secret),
         ) as bridge,
     ):
@@ -223,8 +192,8 @@ async def test_a_tool_that_the_server_keeps_from_a_reader_is_refused_with_its_re
 
 async def test_a_tool_that_the_server_does_not_have_is_unknown(vault: Path) -> None:
     async with (
-        serving(vault) as (port, _),
-        Process([*COMMAND, "bridge", f"--url=http://127.0.0.1:{port}"]) as bridge,
+        serve_beside(vault) as (port, _),
+        Process([*PROGRAM, "bridge", f"--url=http://127.0.0.1:{port}"]) as bridge,
     ):
         await bridge.initialize("2025-11-25")
         await wait_for_tools(bridge)
@@ -235,8 +204,8 @@ async def test_a_tool_that_the_server_does_not_have_is_unknown(vault: Path) -> N
 async def test_what_the_server_says_about_its_tools_reaches_the_client(vault: Path) -> None:
     """A client asks its user before a tool that may destroy something, which is what it assumes otherwise."""
     async with (
-        serving(vault) as (port, _),
-        Process([*COMMAND, "bridge", f"--url=http://127.0.0.1:{port}"]) as bridge,
+        serve_beside(vault) as (port, _),
+        Process([*PROGRAM, "bridge", f"--url=http://127.0.0.1:{port}"]) as bridge,
     ):
         await bridge.initialize("2025-11-25")
         await wait_for_tools(bridge)

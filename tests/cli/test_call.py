@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from client.http_fixture import fixture_over_http
+from client.http_fixture import fixture_over_http, make_session_server, serving
 from client.servers import core_server, make_sdk_server, running, serve_sdk
-from client.test_http import make_session_server, serving
+from support.commands import run_command
 from support.waiting import BOUND
 from vaultbridge.cli.call import main
 
@@ -28,15 +28,9 @@ CHILD = f"{sys.executable} {ROOT / 'tests' / 'client' / 'child.py'}"
 
 async def call(*args: str, stdin: str = "", cwd: Path = ROOT, **env: str) -> tuple[int, str, str]:
     """Exit code, stdout and stderr of one run."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "vaultbridge", "call", *args,
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        cwd=cwd, env={**os.environ, "COLUMNS": "80", **env},
-    )  # fmt: skip
-    async with asyncio.timeout(BOUND):
-        out, err = await process.communicate(stdin.encode())
-    assert process.returncode is not None
-    return process.returncode, out.decode(), err.decode()
+    environ = {**os.environ, "COLUMNS": "80", **env}
+    done = await asyncio.to_thread(run_command, "call", *args, env=environ, cwd=cwd, stdin=stdin.encode())
+    return done.returncode, done.stdout, done.stderr
 
 
 async def test_without_a_tool_everything_on_offer_is_a_readable_table() -> None:

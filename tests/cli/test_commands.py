@@ -13,6 +13,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from support.commands import run_command
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -34,16 +36,7 @@ def run(tmp_path: Path) -> Run:
     }
 
     def command(*args: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "vaultbridge", *map(str, args)],
-            input=stdin,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            env=environ,
-            timeout=60,
-            check=False,
-        )
+        return run_command(*args, env=environ, stdin=stdin.encode())
 
     return command
 

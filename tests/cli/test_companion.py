@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import vaultbridge
-from support.serve import served
-from support.waiting import BOUND
+from support.commands import run_command
+from support.serve import hosted
 from vaultbridge.cli.setup.companion import plugin_files
 
 NAMES = ["main.js", "manifest.json", "styles.css"]
@@ -30,10 +29,7 @@ def run(tmp_path: Path) -> Run:
     environ = {**os.environ, "HOME": str(tmp_path), "VAULTBRIDGE_CACHE": str(tmp_path / "cache")}
 
     def companion(*arguments: object) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "vaultbridge", "companion", *map(str, arguments)]
-        return subprocess.run(
-            command, env=environ, capture_output=True, text=True, encoding="utf-8", timeout=BOUND, check=False
-        )
+        return run_command("companion", *map(str, arguments), env=environ)
 
     return companion
 
@@ -185,7 +181,7 @@ def test_status_of_nothing(run: Run, vault: Path) -> None:
 
 
 async def test_status_says_whether_the_app_is_connected(tmp_path: Path, vault: Path) -> None:
-    async with served(tmp_path / "home", vault) as server:
+    async with hosted(tmp_path / "home", vault) as server:
         await server.command("companion", "install", vault)
         output = (await server.command("companion", "status", vault))[1]
         assert SWITCH in output and "It is not connected to a bridge at the moment." in output

@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 import pytest
 
+from support.commands import run_command
+from support.long_form import combine
 from support.terminal import CTRL_C, open_terminal
 from support.waiting import BOUND
 
@@ -48,15 +50,7 @@ class Machine:
     def run(
         self, *args: str, here: Path | None = None, environ: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "vaultbridge", *args],
-            cwd=here or self.home,
-            env={**self.environ, **(environ or {})},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        return run_command(*args, env={**self.environ, **(environ or {})}, cwd=here or self.home)
 
     def configure(self, *vaults: Path) -> None:
         config = self.home / ".config" / "vaultbridge" / "config.toml"
@@ -164,8 +158,7 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(("command", "way"), combine([*COMMANDS], WAYS))
 def test_every_command_finds_the_vault_by_the_same_rule(machine: Machine, command: str, way: Way) -> None:
     for name in ("One", "Two", "Three"):
         vault = machine.add_vault(name, known=name in way.known)

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from support.commands import run_command
 from support.plugins import write_package
 from support.process import drop_privileges
 from support.waiting import BOUND
@@ -38,6 +39,8 @@ class Machine:
         }
 
     def run(self, *args: str) -> subprocess.CompletedProcess[str]:
+        if not self.prefix:
+            return run_command(*args, env=self.environ, cwd=self.vault)
         return subprocess.run(
             [*self.prefix, sys.executable, "-m", "vaultbridge", *args],
             cwd=self.vault,

@@ -17,6 +17,7 @@ import msgspec
 import pytest
 import websockets
 
+from support.commands import run_command
 from support.dial import dial
 from support.editor import Client
 from support.vault import copy_sample_vault
@@ -128,14 +129,10 @@ class Machine:
         return self.run_words(*words, check=True).stdout
 
     def run_words(self, *words: str, check: bool) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.command(*words),
-            env=self.env,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=BOUND,
-            check=check,
-        )
+        done = run_command(*words, "--json", env=self.env)
+        if check:
+            done.check_returncode()
+        return done
 
 
 @pytest.fixture(scope="module")
@@ -162,6 +159,7 @@ def test_the_document_lists_every_command_that_answers_in_json() -> None:
     assert CALLS.keys() | OTHERS == ANSWERS.keys()
 
 
+@pytest.mark.long
 def test_every_answer_has_the_members_that_the_document_names(machine: Machine) -> None:
     for row, call in CALLS.items():
         lines = machine.run(call).splitlines()

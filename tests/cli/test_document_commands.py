@@ -83,6 +83,7 @@ def test_the_documents_show_command_lines() -> None:
     assert len(LINES) >= 20 and any("connect cursor" in line for line in LINES)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not (shutil.which("bash") and shutil.which("curl")), reason="the lines use both")
 async def test_every_command_line_of_the_documents_works(tmp_path: Path) -> None:
     home = tmp_path / "home"

@@ -1,4 +1,4 @@
-"""`select`, `mention`, `diffs`, `status` and `doctor` beside a real `vaultbridge serve`."""
+"""`select`, `mention`, `diffs`, `status` and `doctor` beside a real bridge."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from support.editor import Client, finish_call
-from support.serve import Served, served
+from support.serve import Home, Served, hosted, served
 from support.waiting import BOUND
 
 NOTE = "My Folder/Käse Note.md"
@@ -36,13 +36,19 @@ async def server(tmp_path: Path, vault: Path) -> AsyncIterator[Served]:
         yield server
 
 
+@pytest.fixture
+async def bridge(tmp_path: Path, vault: Path) -> AsyncIterator[Home]:
+    async with hosted(tmp_path / "home", vault, config='[scope]\ndeny = ["Private/"]\n') as bridge:
+        yield bridge
+
+
 def make_absolute(vault: Path, note: str) -> str:
     return os.path.realpath(vault / note)
 
 
-async def test_select_shows_lines_and_columns_to_the_assistant(server: Served, vault: Path) -> None:
-    async with server.client() as client:
-        code, out, _ = await server.command("select", vault, "Plain:1-2")
+async def test_select_shows_lines_and_columns_to_the_assistant(bridge: Home, vault: Path) -> None:
+    async with bridge.client() as client:
+        code, out, _ = await bridge.command("select", vault, "Plain:1-2")
         assert (code, out) == (0, "Plain.md is selected; 1 assistant connected.\n")
         found = await client.next("selection_changed")
         assert found == {
@@ -56,7 +62,7 @@ async def test_select_shows_lines_and_columns_to_the_assistant(server: Served, v
                 "isEmpty": False,
             },
         }
-        answer = await server.answer("select", vault, f"{NOTE}:2:2-3:1")
+        answer = await bridge.answer("select", vault, f"{NOTE}:2:2-3:1")
         assert (answer["path"], answer["selection"]["text"]) == (NOTE, "eta\n")
         found = await client.next("selection_changed")
         assert (found["filePath"], found["text"]) == (make_absolute(vault, NOTE), "eta\n")
@@ -80,26 +86,26 @@ async def test_a_mention_reaches_connected_assistants_and_waits_for_the_next_one
     assert "Sent at-mention" in server.log.read_text("utf-8")
 
 
-async def test_what_may_not_or_cannot_be_shown_is_refused(server: Served, vault: Path) -> None:
+async def test_what_may_not_or_cannot_be_shown_is_refused(bridge: Home, vault: Path) -> None:
     for command, place, says in (
         ("select", "Private/Diary", "No note named"),
         ("mention", "Private/Diary.md", "No note named"),
         ("select", "../Outside", "No note named"),
         ("select", "Plain:9", "lines 1 to 3, not 9"),
     ):
-        code, out, err = await server.command(command, vault, place)
+        code, out, err = await bridge.command(command, vault, place)
         assert (code, out) == (1, ""), place
         assert err.startswith("vaultbridge: ") and err.count("\n") == 1 and says in err
 
 
-async def test_an_impossible_place_is_wrong_usage(server: Served, vault: Path) -> None:
+async def test_an_impossible_place_is_wrong_usage(bridge: Home, vault: Path) -> None:
     for command, place, says in (
         ("select", "Plain:0", "counted from 1"),
         ("mention", "Plain#L0", "counted from 1"),
         ("mention", "Plain#L3-L2", "before the start"),
         ("select", "Plain:3-2", "before the start"),
     ):
-        code, out, err = await server.command(command, vault, place)
+        code, out, err = await bridge.command(command, vault, place)
         assert (code, out) == (2, ""), place
         assert err.startswith("vaultbridge: ") and says in err
         (usage,) = err.splitlines()[1:]
@@ -192,83 +198,83 @@ async def propose(client: Client, vault: Path, name: str, text: str) -> asyncio.
 
 
 async def test_diffs_are_listed_shown_accepted_and_rejected_from_a_terminal(
-    server: Served, vault: Path
+    bridge: Home, vault: Path
 ) -> None:
-    async with server.client() as client, server.editor(proposals=True) as page:
-        assert (await server.command("diffs", vault))[1] == "No changes to review.\n"
+    async with bridge.client() as client, bridge.editor(proposals=True) as page:
+        assert (await bridge.command("diffs", vault))[1] == "No changes to review.\n"
         first = await propose(client, vault, "Plain.md", "one\n2\nthree\n")
         await page.next("proposalOpened")
         second = await propose(client, vault, "New.md", "new\n")
         await page.next("proposalOpened")
-        _, out, _ = await server.command("diffs", vault)
+        _, out, _ = await bridge.command("diffs", vault)
         assert out == ("d1  Plain.md  (claude-code: tab Plain.md)\nd2  New.md  (claude-code: tab New.md)\n")
-        _, out, _ = await server.command("diffs", vault, "d1")
+        _, out, _ = await bridge.command("diffs", vault, "d1")
         assert "-two 𝄞 [[Nowhere]]" in out and "+2" in out
-        assert (await server.command("diffs", vault, "d1", "--accept"))[:2] == (0, "Accepted.\n")
+        assert (await bridge.command("diffs", vault, "d1", "--accept"))[:2] == (0, "Accepted.\n")
         assert await finish_call(client, first) == ["FILE_SAVED", "one\n2\nthree\n"]
-        answer = await server.answer("diffs", vault, "d2", "--reject")
+        answer = await bridge.answer("diffs", vault, "d2", "--reject")
         assert answer == {"id": "d2", "accepted": False, "outcome": "rejected", "change": 0}
         assert await finish_call(client, second) == ["DIFF_REJECTED", "tab New.md"]
-        code, _, err = await server.command("diffs", vault, "d1", "--accept")
+        code, _, err = await bridge.command("diffs", vault, "d1", "--accept")
         assert code == 1 and "No diff 'd1' is waiting" in err
-        code, _, err = await server.command("diffs", vault, "--accept")
+        code, _, err = await bridge.command("diffs", vault, "--accept")
         assert code == 2 and "Give its ID" in err
     # The client writes the file after an acceptance; the bridge never does.
     assert (vault / "Plain.md").read_text("utf-8").startswith("one\ntwo")
 
 
 async def test_a_note_that_changed_since_is_shown_again_before_its_diff_is_accepted(
-    server: Served, vault: Path
+    bridge: Home, vault: Path
 ) -> None:
-    async with server.client() as client, server.editor(proposals=True) as page:
+    async with bridge.client() as client, bridge.editor(proposals=True) as page:
         (vault / "Long.md").write_bytes("".join(f"{n}\r\n" for n in range(20)).encode())
         text = "".join(f"{n}\n" for n in range(20))
         asked = await propose(client, vault, "Long.md", text.replace("17\n", "seventeen\n"))
         await page.next("proposalOpened")
         mine = text.replace("2\n", "my own\n", 1)
         (vault / "Long.md").write_bytes(mine.replace("\n", "\r\n").encode())
-        _, out, err = await server.command("diffs", vault, "d1")
+        _, out, err = await bridge.command("diffs", vault, "d1")
         assert "+seventeen" in out and "-2" not in out and "What was written in the meantime is kept" in err
-        code, out, err = await server.command("diffs", vault, "d1", "--accept")
+        code, out, err = await bridge.command("diffs", vault, "d1", "--accept")
         assert code == 1 and "+seventeen" in out and "d1 was not accepted" in err
         assert not asked.done()
         words = shlex.split(err.split("`")[1])
         assert words[:2] == ["vaultbridge", "diffs"]
         # Once more behind the person's back, in the very lines: what they were shown is not what would be.
         (vault / "Long.md").write_text(mine.replace("17\n", "mine too\n"))
-        code, out, err = await server.command(*words[1:])
+        code, out, err = await bridge.command(*words[1:])
         assert code == 1 and "-mine too" in out and "in the same lines" in err
         (vault / "Long.md").write_bytes(mine.replace("\n", "\r\n").encode())
-        accepting = asyncio.create_task(server.command(*words[1:]))
+        accepting = asyncio.create_task(bridge.command(*words[1:]))
         # Claude Code carries its own change over to the note as it is now.
         assert await finish_call(client, asked) == ["FILE_SAVED", text.replace("17\n", "seventeen\n")]
         (vault / "Long.md").write_text(mine.replace("17\n", "seventeen\n"))
         assert (await accepting)[:2] == (0, "Accepted.\n")
 
 
-async def test_an_accepted_change_that_is_not_written_is_no_success(server: Served, vault: Path) -> None:
+async def test_an_accepted_change_that_is_not_written_is_no_success(bridge: Home, vault: Path) -> None:
     """The client does not write over a note that is not the one it read."""
-    async with server.client() as client, server.editor(proposals=True) as page:
+    async with bridge.client() as client, bridge.editor(proposals=True) as page:
         asked = await propose(client, vault, "Plain.md", "one\n2\nthree\n")
         await page.next("proposalOpened")
         (vault / "Plain.md").write_text("zero\none\ntwo 𝄞 [[Nowhere]]\nthree\n", "utf-8")
-        _, _, err = await server.command("diffs", vault, "d1", "--accept")
-        code, out, _ = await server.command(*shlex.split(err.split("`")[1])[1:])
+        _, _, err = await bridge.command("diffs", vault, "d1", "--accept")
+        code, out, _ = await bridge.command(*shlex.split(err.split("`")[1])[1:])
         assert (code, out.count("not written")) == (1, 1)
         assert (await finish_call(client, asked))[0] == "FILE_SAVED"
         assert (await page.next("proposalClosed"))["status"] == "note-changed"
 
 
-async def test_a_note_that_came_or_went_since_is_shown_again_too(server: Served, vault: Path) -> None:
-    async with server.client() as client, server.editor(proposals=True) as page:
+async def test_a_note_that_came_or_went_since_is_shown_again_too(bridge: Home, vault: Path) -> None:
+    async with bridge.client() as client, bridge.editor(proposals=True) as page:
         first = await propose(client, vault, "New.md", "theirs\n")
         await page.next("proposalOpened")
         (vault / "New.md").write_text("mine\n")
-        code, out, _ = await server.command("diffs", vault, "d1", "--accept", "--json")
+        code, out, _ = await bridge.command("diffs", vault, "d1", "--accept", "--json")
         (file,) = json.loads(out)["proposal"]["files"]
         assert (code, file["oldText"], file["newText"]) == (1, "mine\n", "theirs\n")
         (vault / "both.txt").write_text("both\n")
-        accept = server.answer("diffs", vault, "d1", "--accept", "--text", vault / "both.txt")
+        accept = bridge.answer("diffs", vault, "d1", "--accept", "--text", vault / "both.txt")
         accepting = asyncio.create_task(accept)
         assert await finish_call(client, first) == ["FILE_SAVED", "both\n"]
         (vault / "New.md").write_text("both\n")
@@ -276,9 +282,9 @@ async def test_a_note_that_came_or_went_since_is_shown_again_too(server: Served,
         second = await propose(client, vault, "Plain.md", "2\n")
         await page.next("proposalOpened")
         (vault / "Plain.md").unlink()
-        code, _, err = await server.command("diffs", vault, "d2", "--accept")
+        code, _, err = await bridge.command("diffs", vault, "d2", "--accept")
         assert code == 1 and "--text FILE" in err
-        assert (await server.command("diffs", vault, "d2", "--reject"))[:2] == (0, "Rejected.\n")
+        assert (await bridge.command("diffs", vault, "d2", "--reject"))[:2] == (0, "Rejected.\n")
         assert await finish_call(client, second) == ["DIFF_REJECTED", "tab Plain.md"]
 
 
@@ -307,11 +313,11 @@ class Watch:
 
 
 @pytest.fixture
-async def watches(server: Served, vault: Path) -> AsyncIterator[Any]:
+async def watches(vault: Path) -> AsyncIterator[Any]:
     opened: list[asyncio.subprocess.Process] = []
 
-    async def watch(*options: str) -> Watch:
-        process = await server.open_command("diffs", vault, "--watch", *options)
+    async def watch(home: Home, *options: str) -> Watch:
+        process = await home.open_command("diffs", vault, "--watch", *options)
         opened.append(process)
         return Watch(process)
 
@@ -323,11 +329,11 @@ async def watches(server: Served, vault: Path) -> AsyncIterator[Any]:
 
 
 async def test_watching_is_a_front_end_that_asks_about_each_diff_once(
-    server: Served, vault: Path, watches: Any
+    bridge: Home, vault: Path, watches: Any
 ) -> None:
-    watch = await watches()
+    watch = await watches(bridge)
     await watch.until("Waiting for changes. Press Ctrl+C to stop.\n")
-    async with server.client() as client:
+    async with bridge.client() as client:
         first = await propose(client, vault, "Plain.md", "one\n2\nthree\n")
         assert "+2" in await watch.until("accept d1? [y/N] ")
         watch.type("y\n")
@@ -342,11 +348,11 @@ async def test_watching_is_a_front_end_that_asks_about_each_diff_once(
 
 
 async def test_a_person_who_watches_is_asked_again_about_a_note_that_changed(
-    server: Served, vault: Path, watches: Any
+    bridge: Home, vault: Path, watches: Any
 ) -> None:
-    watch = await watches()
+    watch = await watches(bridge)
     await watch.until("Press Ctrl+C to stop.\n")
-    async with server.client() as client:
+    async with bridge.client() as client:
         text = "".join(f"{n}\n" for n in range(20))
         (vault / "Long.md").write_text(text)
         asked = await propose(client, vault, "Long.md", text.replace("17\n", "seventeen\n"))
@@ -368,9 +374,9 @@ async def test_a_person_who_watches_is_asked_again_about_a_note_that_changed(
         await watch.until("Accepted.\n")
 
 
-async def test_a_watching_program_hears_of_a_changed_note(server: Served, vault: Path, watches: Any) -> None:
-    watch = await watches("--json")
-    async with server.client() as client, server.editor(proposals=True):
+async def test_a_watching_program_hears_of_a_changed_note(bridge: Home, vault: Path, watches: Any) -> None:
+    watch = await watches(bridge, "--json")
+    async with bridge.client() as client, bridge.editor(proposals=True):
         asked = await propose(client, vault, "Plain.md", "one\n2\nthree\n")
         assert (await watch.event())["event"] == "opened"
         (vault / "Plain.md").write_text("zero\none\ntwo 𝄞 [[Nowhere]]\nthree\n", "utf-8")
@@ -386,12 +392,12 @@ async def test_a_watching_program_hears_of_a_changed_note(server: Served, vault:
 
 
 async def test_a_diff_that_waited_before_the_watch_began_is_asked_about_once(
-    server: Served, vault: Path, watches: Any
+    bridge: Home, vault: Path, watches: Any
 ) -> None:
-    async with server.client() as client, server.editor(proposals=True) as page:
+    async with bridge.client() as client, bridge.editor(proposals=True) as page:
         asked = await propose(client, vault, "Plain.md", "x\n")
         await page.next("proposalOpened")
-        watch = await watches("--json")
+        watch = await watches(bridge, "--json")
         opened = await watch.event()
         assert (opened["event"], opened["id"]) == ("opened", "d1")
         assert opened["files"][0]["newText"] == "x\n"
@@ -400,9 +406,9 @@ async def test_a_diff_that_waited_before_the_watch_began_is_asked_about_once(
         assert await watch.event() == {"event": "closed", "id": "d1", "reason": "accepted"}
 
 
-async def test_a_program_decides_by_id_in_any_order(server: Served, vault: Path, watches: Any) -> None:
-    async with server.client() as client, server.editor(proposals=True):
-        watch = await watches("--json")
+async def test_a_program_decides_by_id_in_any_order(bridge: Home, vault: Path, watches: Any) -> None:
+    async with bridge.client() as client, bridge.editor(proposals=True):
+        watch = await watches(bridge, "--json")
         first = await propose(client, vault, "One.md", "1\n")
         assert (await watch.event())["id"] == "d1"
         second = await propose(client, vault, "Two.md", "2\n")
@@ -419,12 +425,12 @@ async def test_a_program_decides_by_id_in_any_order(server: Served, vault: Path,
 
 
 async def test_an_answer_meant_for_a_withdrawn_diff_decides_nothing_else(
-    server: Served, vault: Path, watches: Any
+    bridge: Home, vault: Path, watches: Any
 ) -> None:
     """The person types `y` while the diff on the screen is being withdrawn: the next one must not get it."""
-    watch = await watches()
+    watch = await watches(bridge)
     await watch.until("Press Ctrl+C to stop.\n")
-    async with server.client() as client:
+    async with bridge.client() as client:
         first = await propose(client, vault, "One.md", "1\n")
         await watch.until("accept d1? [y/N] ")
         assert await client.tool("close_tab", tab_name="tab One.md") == ["TAB_CLOSED"]
@@ -439,12 +445,12 @@ async def test_an_answer_meant_for_a_withdrawn_diff_decides_nothing_else(
 
 
 async def test_a_watch_whose_input_has_ended_still_shows_and_never_decides(
-    server: Served, vault: Path, watches: Any
+    bridge: Home, vault: Path, watches: Any
 ) -> None:
-    watch = await watches("--json")
+    watch = await watches(bridge, "--json")
     assert watch.process.stdin is not None
     watch.process.stdin.close()
-    async with server.client() as client:
+    async with bridge.client() as client:
         while True:
             # The watch joins when it joins; before that nobody can show a diff.
             asked = await propose(client, vault, "One.md", "1\n")
@@ -455,12 +461,12 @@ async def test_a_watch_whose_input_has_ended_still_shows_and_never_decides(
                 break
             event.cancel()
         assert event.result()["event"] == "opened" and not asked.done()
-        assert (await server.command("diffs", vault, event.result()["id"], "--accept"))[1] == "Accepted.\n"
+        assert (await bridge.command("diffs", vault, event.result()["id"], "--accept"))[1] == "Accepted.\n"
         assert await finish_call(client, asked) == ["FILE_SAVED", "1\n"]
 
 
 async def test_a_watch_ends_when_the_bridge_does(server: Served, vault: Path, watches: Any) -> None:
-    watch = await watches()
+    watch = await watches(server)
     await watch.until("Press Ctrl+C to stop.\n")
     await server.end()
     assert await asyncio.wait_for(watch.process.wait(), BOUND) == 1

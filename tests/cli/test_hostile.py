@@ -25,6 +25,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support.background import ending_bridges
+from support.long_form import combine
 from support.waiting import BOUND
 from vaultbridge.__main__ import main
 from vaultbridge.cli.commands import COMMANDS, find_command
@@ -293,9 +294,12 @@ PROCESS_DAMAGE = {("index.sqlite3", "half"), ("journal.sqlite", "random")}
 """Damage that is also met by real processes."""
 
 
-@pytest.mark.parametrize("damage", ["empty", "random", "half", "folder"])
 @pytest.mark.parametrize(
-    "name", ["index.sqlite3", "journal.sqlite", "keeper.lock", "writer.lock", "vault.json"]
+    ("name", "damage"),
+    combine(
+        ["index.sqlite3", "journal.sqlite", "keeper.lock", "writer.lock", "vault.json"],
+        ["empty", "random", "half", "folder"],
+    ),
 )
 def test_a_damaged_cache_is_reported_and_no_note_is_lost(tmp_path: Path, name: str, damage: str) -> None:
     place = Place(tmp_path)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from support.commands import run_command
 from support.waiting import BOUND
 from vaultbridge.errors import EngineFailure
 from vaultbridge.server.assistants import catalog
@@ -45,16 +46,7 @@ class Machine:
         }
 
     def run(self, *args: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "vaultbridge", "init", *args],
-            cwd=self.home,
-            env=self.environ,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=BOUND,
-            check=False,
-        )
+        return run_command("init", *args, env=self.environ, cwd=self.home)
 
     def type(self, *answers: str) -> tuple[int, str]:
         """Run it on a terminal, and answer each question when it is asked."""

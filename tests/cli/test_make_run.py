@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from support.long_form import combine
 from support.process import ROOT
 from support.terminal import CTRL_C, open_terminal
 from support.waiting import BOUND
@@ -59,9 +60,12 @@ def checkout(tmp_path: Path) -> Checkout:
     return Checkout(tmp_path)
 
 
-@pytest.mark.parametrize("pager", [None, "less"], ids=["without PAGER", "with PAGER"])
-@pytest.mark.parametrize(("rows", "columns"), [(24, 80), (40, 120)])
-def test_it_ends_with_the_link(checkout: Checkout, rows: int, columns: int, pager: str | None) -> None:
+@pytest.mark.parametrize(
+    ("size", "pager"),
+    combine({"24-80": (24, 80), "40-120": (40, 120)}, {"without PAGER": None, "with PAGER": "less"}),
+)
+def test_it_ends_with_the_link(checkout: Checkout, size: tuple[int, int], pager: str | None) -> None:
+    rows, columns = size
     environ = checkout.environ | ({} if pager is None else {"PAGER": pager})
     with open_terminal(checkout.command, rows=rows, columns=columns, cwd=ROOT, env=environ) as terminal:
         shown = terminal.wait_for(r"#code=\S+\n")

@@ -7,7 +7,6 @@ import io
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -17,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.commands import run_command
 from vaultbridge.cli.notes.write import parse_assignment
 from vaultbridge.markdown.parse import parse
 
@@ -41,17 +41,7 @@ def run(vault: Path, tmp_path: Path) -> Run:
     }
 
     def command(*args: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "vaultbridge", *args],
-            input=stdin,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            cwd=vault,
-            env={**environ, **more},
-            timeout=60,
-            check=False,
-        )
+        return run_command(*args, env={**environ, **more}, cwd=vault, stdin=stdin.encode())
 
     return command
 

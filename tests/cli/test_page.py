@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from support.commands import run_command
 from support.files import write_vault
 from support.waiting import BOUND
 
@@ -29,10 +30,7 @@ def make_environ(home: Path) -> dict[str, str]:
 
 
 def run_vaultbridge(home: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "vaultbridge", *args]
-    return subprocess.run(
-        command, env=make_environ(home), capture_output=True, text=True, timeout=BOUND, check=False
-    )
+    return run_command(*args, env=make_environ(home))
 
 
 def make_vault(home: Path) -> str:

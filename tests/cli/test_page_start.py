@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from support.background import ending_bridges, is_running, list_bridges
+from support.commands import run_command
 from support.files import write_vault
 from support.process import Process
 from support.serve import Served
@@ -54,19 +55,8 @@ class Person:
             "PYTHONWARNINGS": "default",
         }
 
-    def run(
-        self, *args: str | Path, cwd: Path | None = None, **environ: str
-    ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*PROGRAM, *map(str, args)],
-            env=self.environ,
-            cwd=cwd or self.home,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=BOUND,
-            check=False,
-        )
+    def run(self, *args: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        return run_command(*args, env=self.environ, cwd=cwd or self.home)
 
     def open_page(self, *args: str | Path, cwd: Path | None = None) -> dict[str, Any]:
         done = self.run("page", *args, "--json", cwd=cwd)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from support.editor import Failed
-from support.serve import Served, served
+from support.serve import Served, hosted
 
 VAULT_NAME = "Notes"
 VAULT = {"Plan.md": "# Plan\n"}
@@ -19,7 +19,7 @@ PAUSED = "A person has paused this assistant."
 
 
 async def test_a_person_pauses_and_resumes_by_name(tmp_path: Path, vault: Path) -> None:
-    async with served(tmp_path / "home", vault) as server, server.client() as claude:
+    async with hosted(tmp_path / "home", vault) as server, server.client() as claude:
         await claude.request("readFile", path="Plan.md")
         code, out, _ = await server.command("pause", "claude code")
         assert (code, out) == (0, "Paused Claude Code.\n")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from support.long_form import mark_long_after
 from support.waiting import BOUND
 
 ENVIRONS: list[dict[str, str]] = [
@@ -48,7 +49,7 @@ def run(home: Path, environ: dict[str, str], *args: str) -> str:
     return done.stdout.decode("utf-8")
 
 
-@pytest.mark.parametrize("turn", range(len(ENVIRONS)))
+@pytest.mark.parametrize("turn", mark_long_after(2, range(len(ENVIRONS))))
 def test_a_note_of_any_script_is_found_read_linked_edited_and_renamed(tmp_path: Path, turn: int) -> None:
     """The file is named in one normal form and asked for in either; the text holds the word in the same.
     Every alphabet and every environment has its turn, which costs seven processes."""

@@ -14,8 +14,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from cli.test_bridge import COMMAND, serving
+from support.commands import run_command
 from support.ports import kept_port
+from support.serve import PROGRAM, serve_beside
 from support.waiting import BOUND
 from vaultbridge.cli import serve
 from vaultbridge.cli.setup.completion import find_parser
@@ -36,7 +37,7 @@ VAULT = {"Hello.md": "some text\n"}
 
 async def start_serve(vault: Path, *arguments: str) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
-        *COMMAND, "serve", str(vault), *arguments,
+        *PROGRAM, "serve", str(vault), *arguments,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=make_environ(vault.parent),
     )  # fmt: skip
 
@@ -134,18 +135,18 @@ async def test_the_output_says_how_to_connect_each_assistant(vault: Path) -> Non
 
 async def test_a_killed_server_leaves_nothing_that_hinders_the_next(vault: Path) -> None:
     async with AsyncExitStack() as connection:
-        async with serving(vault) as (port, process):
+        async with serve_beside(vault) as (port, process):
             await connection.enter_async_context(kept_port(port))
             process.kill()
             await process.wait()
-        async with serving(vault) as (again, _):
+        async with serve_beside(vault) as (again, _):
             assert again == port
 
 
 async def test_a_port_in_use_is_reported(vault: Path, tmp_path: Path) -> None:
     other = tmp_path / "Other"
     other.mkdir()
-    async with serving(vault) as (port, _):
+    async with serve_beside(vault) as (port, _):
         process = await start_serve(other, "--port", str(port))
         code, _, err = await wait_for_end(process)
         assert code == 1
@@ -167,23 +168,22 @@ async def test_a_port_in_use_is_reported(vault: Path, tmp_path: Path) -> None:
         (["--config", "nowhere.toml"], 2, "There is no file 'nowhere.toml'"),
     ],
 )
-async def test_what_cannot_be_served_is_reported_before_anything_is_opened(
+def test_what_cannot_be_served_is_reported_before_anything_is_opened(
     vault: Path, arguments: list[str], code: int, says: str
 ) -> None:
-    process = await start_serve(vault, *arguments)
-    found, out, err = await wait_for_end(process)
-    assert (found, out) == (code, "")
-    assert says in err
-    assert "Traceback" not in err
+    done = run_command("serve", vault, *arguments, env=make_environ(vault.parent))
+    assert (done.returncode, done.stdout) == (code, "")
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
 
 
-async def test_an_error_in_the_configuration_is_reported_with_its_line(vault: Path) -> None:
+def test_an_error_in_the_configuration_is_reported_with_its_line(vault: Path) -> None:
     file = vault.parent / "config" / "config.toml"
     file.parent.mkdir()
     file.write_text("[server]\nprot = 1\n")
-    code, _, err = await wait_for_end(await start_serve(vault))
-    assert code == 1
-    assert "config.toml, line 2: server.prot is not a known key. Did you mean port?" in err
+    done = run_command("serve", vault, env=make_environ(vault.parent))
+    assert done.returncode == 1
+    assert "config.toml, line 2: server.prot is not a known key. Did you mean port?" in done.stderr
 
 
 LOUD = '''
@@ -244,7 +244,7 @@ async def test_the_settings_of_a_vault_apply_however_it_is_named(
     file.write_text(f"[[vaults]]\npath = '{vault.parent}/./{vault.name}'\nread_only = true\n")
     named = "/nowhere" if by_command_line else str(vault)
     process = await asyncio.create_subprocess_exec(
-        *COMMAND, "serve", *([str(vault)] if by_command_line else []), "--port", "0", "--json",
+        *PROGRAM, "serve", *([str(vault)] if by_command_line else []), "--port", "0", "--json",
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         env={**make_environ(vault.parent), "VAULTBRIDGE_VAULT": named},
     )  # fmt: skip

@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tomllib
@@ -19,7 +18,9 @@ from typing import Any
 import pytest
 
 from support.background import ending_bridges, is_running, list_bridges
+from support.commands import run_command
 from support.files import write_vault
+from support.ports import held_port
 from support.systemctl import write_program
 from support.waiting import BOUND, wait_until
 from vaultbridge.markdown.yaml import parse_yaml
@@ -58,16 +59,7 @@ class Machine:
         return self.home / UNIT
 
     def run(self, *args: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*PROGRAM, *map(str, args)],
-            env=self.environ,
-            cwd=self.home,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=BOUND,
-            check=False,
-        )
+        return run_command(*args, env=self.environ, cwd=self.home)
 
     def answer(self, *args: str | Path) -> Any:
         done = self.run(*args, "--json")
@@ -93,11 +85,9 @@ def vault(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        found: int = probe.getsockname()[1]
-        return found
+def port() -> Iterator[int]:
+    with held_port() as port:
+        yield port
 
 
 def read_entry(machine: Machine, assistant: str, name: str) -> dict[str, Any]:

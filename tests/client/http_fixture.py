@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -44,3 +44,34 @@ async def sdk_over_http(server: Any) -> AsyncIterator[str]:
         serving.should_exit = True
         serving.force_exit = True
         await task
+
+
+@asynccontextmanager
+async def serving(handle: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> AsyncIterator[str]:
+    app = web.Application()
+    app.router.add_route("*", "/mcp", handle)
+    async with serve_app(app) as url:
+        yield f"{url}/mcp"
+
+
+def make_session_server(
+    stream: Callable[[web.Request, int], Awaitable[web.StreamResponse]],
+) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    """A server of the handshake era; `stream` answers its GETs, which it counts."""
+    gets = 0
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        nonlocal gets
+        if request.method == "GET":
+            gets += 1
+            return await stream(request, gets)
+        if request.method == "DELETE":
+            return web.Response()
+        message = await request.json()
+        if "id" not in message:
+            return web.Response(status=202)
+        result = {"protocolVersion": "2025-11-25", "capabilities": {}}
+        answer = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+        return web.json_response(answer, headers={"Mcp-Session-Id": "s1"})
+
+    return handle

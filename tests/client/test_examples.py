@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from client.servers import core_server, make_sdk_server, running, serve_sdk
+from support.long_form import mark_long_after
 from support.serve import served
 from support.waiting import BOUND
 
@@ -117,7 +118,7 @@ async def test_the_session_example_runs() -> None:
     assert lines[4].startswith("# HELP vaultbridge_client_messages_total")
 
 
-@pytest.mark.parametrize("name", sorted(file.name for file in EXAMPLES.glob("*.py")))
+@pytest.mark.parametrize("name", mark_long_after(1, sorted(file.name for file in EXAMPLES.glob("*.py"))))
 async def test_a_server_that_refuses_is_reported_in_one_line(name: str, tmp_path: Path) -> None:
     """Our own wants its token, which an address does not bring."""
     vault = tmp_path / "My Notes"

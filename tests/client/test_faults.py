@@ -18,6 +18,7 @@ import msgspec
 import pytest
 
 from client.virtual import Hang, VirtualLoop, World, copy_database, run_virtually
+from support.long_form import mark_long_after
 from vaultbridge.client.errors import (
     ConnectionLost,
     InvalidMessage,
@@ -252,7 +253,7 @@ async def use(seed: int, books: Books, by: int) -> None:
 
 
 @pytest.mark.timeout(600)  # Seconds of pure computing, which a busy machine may stretch.
-@pytest.mark.parametrize("shard", range(SHARDS))
+@pytest.mark.parametrize("shard", mark_long_after(2, range(SHARDS)))
 def test_no_schedule_of_faults_loses_doubles_or_leaks_anything(shard: int) -> None:
     loop = VirtualLoop()
     asyncio.set_event_loop(loop)

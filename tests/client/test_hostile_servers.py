@@ -1,5 +1,6 @@
 """Whatever a server sends, a client ends in bounded time with one clear error, and sends its token nowhere
-else. The servers are drawn (`hostile.py`); these are a few hundred of them, the same in each run.
+else. The servers are drawn (`hostile.py`); these are a few hundred of them, the same in each run, and most of
+them are left to the long tests.
 
     VAULTBRIDGE_HOSTILE=1000:500 python -m pytest tests/client/test_hostile_servers.py
 
@@ -19,6 +20,7 @@ import pytest
 
 from client import hostile
 from client.hostile import Exchange, HostileServer, make_answer, make_head, make_response
+from support.long_form import mark_long_after
 from vaultbridge.client import Session, StdioTransport, StreamableHttpTransport, WebSocketTransport
 from vaultbridge.client.http import transport as http_transport
 from vaultbridge.client.session import ANSWERING
@@ -126,7 +128,7 @@ def draw_blocks() -> list[range]:
     return [range(first, min(first + BLOCK, start + count)) for first in range(start, start + count, BLOCK)]
 
 
-@pytest.mark.parametrize("seeds", draw_blocks(), ids=lambda seeds: f"from {seeds[0]}")
+@pytest.mark.parametrize("seeds", mark_long_after(1, draw_blocks()), ids=lambda seeds: f"from {seeds[0]}")
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_drawn_server(kind: str, seeds: range, caplog: pytest.LogCaptureFixture) -> None:
     async with nothing_unhandled(caplog):
@@ -134,7 +136,7 @@ async def test_a_drawn_server(kind: str, seeds: range, caplog: pytest.LogCapture
             await meet(kind, seed)
 
 
-@pytest.mark.parametrize("seed", range(14))
+@pytest.mark.parametrize("seed", mark_long_after(3, range(14)))
 async def test_a_drawn_server_over_stdio(seed: int, caplog: pytest.LogCaptureFixture) -> None:
     async with nothing_unhandled(caplog), asyncio.timeout(BOUND):
         errors = await use(StdioTransport([sys.executable, hostile.__file__, str(seed)]))

@@ -4,32 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from aiohttp import web
 from mcp.client import Client
 
-from client.http_fixture import fixture_over_http, sdk_over_http
+from client.http_fixture import fixture_over_http, make_session_server, sdk_over_http, serving
 from client.servers import make_sdk_server
 from client.user import TransportUser
 from support.waiting import until
-from support.web_app import serve_app
 from vaultbridge.client.errors import ConnectFailed, ConnectionLost, QueueFull, RpcError, TransportClosed
 from vaultbridge.client.http import transport as http
 from vaultbridge.client.http.transport import StreamableHttpTransport
 from vaultbridge.client.session import Session
 from vaultbridge.errors import InvalidArgument, TimedOut
-
-
-@asynccontextmanager
-async def serving(handle: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> AsyncIterator[str]:
-    app = web.Application()
-    app.router.add_route("*", "/mcp", handle)
-    async with serve_app(app) as url:
-        yield f"{url}/mcp"
 
 
 class User(TransportUser[StreamableHttpTransport]):
@@ -325,29 +314,6 @@ async def test_an_answer_that_is_refused_fails_its_request_in_a_stream_too() -> 
     async with serving(handle) as url, User(url) as user:
         error = (await user.ask(1))["error"]
         assert "refused" in error["message"] and error["data"]["reason"] == "invalid-message"
-
-
-def make_session_server(
-    stream: Callable[[web.Request, int], Awaitable[web.StreamResponse]],
-) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-    """A server of the handshake era; `stream` answers its GETs, which it counts."""
-    gets = 0
-
-    async def handle(request: web.Request) -> web.StreamResponse:
-        nonlocal gets
-        if request.method == "GET":
-            gets += 1
-            return await stream(request, gets)
-        if request.method == "DELETE":
-            return web.Response()
-        message = await request.json()
-        if "id" not in message:
-            return web.Response(status=202)
-        result = {"protocolVersion": "2025-11-25", "capabilities": {}}
-        answer = {"jsonrpc": "2.0", "id": message["id"], "result": result}
-        return web.json_response(answer, headers={"Mcp-Session-Id": "s1"})
-
-    return handle
 
 
 async def test_the_server_s_own_stream_is_taken_up_again_as_often_as_it_ends() -> None:

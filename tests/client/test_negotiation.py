@@ -10,8 +10,8 @@ from aiohttp import web
 from hypothesis import given
 from hypothesis import strategies as st
 
+from client.http_fixture import serving
 from client.servers import running
-from client.test_http import serving
 from vaultbridge.client.errors import RpcError
 from vaultbridge.client.http.transport import StreamableHttpTransport
 from vaultbridge.client.session import (

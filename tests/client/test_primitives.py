@@ -8,7 +8,7 @@ import pytest
 from mcp.client import Client
 
 from client.servers import make_sdk_server, running, serve_sdk
-from client.test_stdio import make_command
+from client.user import make_command
 from vaultbridge.client import primitives
 from vaultbridge.client.errors import RpcError
 from vaultbridge.client.primitives import list_primitives

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from client.http_fixture import serving
 from client.servers import core_server, make_sdk_server, running, serve_sdk
-from client.test_stdio import make_command
+from client.user import make_command
 from support.waiting import until
 from vaultbridge.client.errors import RpcError, TransportClosed
 from vaultbridge.client.http.transport import StreamableHttpTransport
@@ -94,8 +95,6 @@ async def test_a_server_that_has_stopped_reading_cannot_hold_up_a_timeout() -> N
 
 async def test_a_refused_cancellation_does_not_hide_the_timeout() -> None:
     from aiohttp import web
-
-    from client.test_http import serving
 
     released = asyncio.Event()
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from client.user import TransportUser
+from client.user import TransportUser, make_command
 from support.waiting import until
 from vaultbridge.client import stdio
 from vaultbridge.client.errors import (
@@ -23,12 +23,6 @@ from vaultbridge.client.errors import (
 )
 from vaultbridge.client.session import Session
 from vaultbridge.client.stdio import StdioTransport
-
-CHILD = str(Path(__file__).with_name("child.py"))
-
-
-def make_command(mode: str, *report: Path) -> list[str]:
-    return [sys.executable, CHILD, mode, *map(str, report)]
 
 
 class User(TransportUser[StdioTransport]):

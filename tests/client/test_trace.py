@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from client.servers import running
-from client.test_stdio import make_command
+from client.user import make_command
 from support.waiting import until
 from vaultbridge.client.errors import InvalidMessage
 from vaultbridge.client.session import Session

@@ -1,12 +1,20 @@
-"""Somebody who uses a transport and remembers everything it says."""
+"""Somebody who uses a transport and remembers everything it says, and the command of a server to use."""
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
 from vaultbridge.client.transport import Transport
 
 T = TypeVar("T", bound=Transport)
+
+CHILD = str(Path(__file__).with_name("child.py"))
+
+
+def make_command(mode: str, *report: Path) -> list[str]:
+    return [sys.executable, CHILD, mode, *map(str, report)]
 
 
 class TransportUser(Generic[T]):

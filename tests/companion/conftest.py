@@ -9,17 +9,17 @@ import pytest
 
 from companion.obsidian import Obsidian, obsidian
 from support.editor import Client
-from support.serve import Served
+from support.serve import Home
 
 
 @pytest.fixture
-async def app(server: Served, vault: Path) -> AsyncIterator[Obsidian]:
+async def app(server: Home, vault: Path) -> AsyncIterator[Obsidian]:
     async with obsidian(vault, server.environ) as app:
         await app.wait_until_connected()
         yield app
 
 
 @pytest.fixture
-async def client(server: Served) -> AsyncIterator[Client]:
+async def client(server: Home) -> AsyncIterator[Client]:
     async with server.client() as client:
         yield client

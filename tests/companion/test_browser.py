@@ -17,7 +17,7 @@ from browser.chromium import Chromium, NoBrowser, Page, give_up
 from companion.obsidian import FOLDER
 from support.editor import Client
 from support.node import NotInstallable, install_packages, skip_without_packages
-from support.serve import Served, served
+from support.serve import Home, hosted
 from support.waiting import ask_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -68,15 +68,15 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
 
 
 @pytest.fixture
-async def server(tmp_path: Path) -> AsyncIterator[Served]:
+async def server(tmp_path: Path) -> AsyncIterator[Home]:
     (tmp_path / "vault").mkdir()
     (tmp_path / "vault" / "Note.md").write_text(TEXT, "utf-8")
-    async with served(tmp_path / "home", tmp_path / "vault") as server:
+    async with hosted(tmp_path / "home", tmp_path / "vault") as server:
         yield server
 
 
 @pytest.fixture
-async def page(chromium: Chromium, files: str, server: Served) -> AsyncIterator[Page]:
+async def page(chromium: Chromium, files: str, server: Home) -> AsyncIterator[Page]:
     async with chromium.page(files) as page:
         address = f"http://127.0.0.1:{server.port}"
         settings = {"automatic": False, "address": address, "token": server.token, "openReview": True}
@@ -103,7 +103,7 @@ async def press_tab(page: Page) -> str:
     return str(await page.run(f"String({name}?.textContent ?? {name}).trim()"))
 
 
-async def test_a_change_is_decided_with_keys_alone(page: Page, server: Served, tmp_path: Path) -> None:
+async def test_a_change_is_decided_with_keys_alone(page: Page, server: Home, tmp_path: Path) -> None:
     async with server.client() as client:
         asked = await propose(client, tmp_path, page)
         assert await page.run("document.activeElement.textContent") == "Note.md"
@@ -129,7 +129,7 @@ async def test_a_change_is_decided_with_keys_alone(page: Page, server: Served, t
 
 
 async def test_text_stays_text_and_screen_reader_text_is_not_visible(
-    page: Page, server: Served, tmp_path: Path
+    page: Page, server: Home, tmp_path: Path
 ) -> None:
     async with server.client() as client:
         await propose(client, tmp_path, page)
@@ -144,7 +144,7 @@ async def test_text_stays_text_and_screen_reader_text_is_not_visible(
         assert await page.run("document.documentElement.scrollWidth <= 360")
 
 
-async def test_typed_text_goes_into_the_form(page: Page, server: Served, tmp_path: Path) -> None:
+async def test_typed_text_goes_into_the_form(page: Page, server: Home, tmp_path: Path) -> None:
     async with server.client() as client:
         asked = await propose(client, tmp_path, page)
         await page.click(".vaultbridge-change footer [data-part='edit Note.md']")
@@ -156,9 +156,7 @@ async def test_typed_text_goes_into_the_form(page: Page, server: Served, tmp_pat
         assert result["content"][1]["text"] == "mine\nall of it\n"
 
 
-async def test_nothing_stands_in_the_way_of_a_screen_reader(
-    page: Page, server: Served, tmp_path: Path
-) -> None:
+async def test_nothing_stands_in_the_way_of_a_screen_reader(page: Page, server: Home, tmp_path: Path) -> None:
     async with server.client() as client:
         await propose(client, tmp_path, page)
         # The page around the review is the test's own.
@@ -177,7 +175,7 @@ async def test_nothing_stands_in_the_way_of_a_screen_reader(
 
 
 async def test_somebody_typing_stays_where_they_were_when_the_note_changes(
-    page: Page, server: Served, tmp_path: Path
+    page: Page, server: Home, tmp_path: Path
 ) -> None:
     async with server.client() as client:
         await propose(client, tmp_path, page)
@@ -198,7 +196,7 @@ LONG = "".join(f"line {number} 🧀 end\n" for number in range(1, 201))
 
 
 @pytest.fixture
-async def editor(chromium: Chromium, files: str, server: Served, tmp_path: Path) -> AsyncIterator[Page]:
+async def editor(chromium: Chromium, files: str, server: Home, tmp_path: Path) -> AsyncIterator[Page]:
     """The app with `Long.md` open in CodeMirror."""
     try:
         install_packages("companion", PINNED)
@@ -224,7 +222,7 @@ async def wait_for_selection(client: Client, text: str) -> dict[str, Any]:
             return params
 
 
-async def test_what_is_selected_with_keys_arrives_at_the_assistant(editor: Page, server: Served) -> None:
+async def test_what_is_selected_with_keys_arrives_at_the_assistant(editor: Page, server: Home) -> None:
     async with server.client() as client:
         await wait_for_selection(client, "")
         await editor.click(".cm-line")
@@ -242,7 +240,7 @@ async def test_what_is_selected_with_keys_arrives_at_the_assistant(editor: Page,
             pass
 
 
-async def test_typing_makes_the_note_unsaved_until_it_is_saved(editor: Page, server: Served) -> None:
+async def test_typing_makes_the_note_unsaved_until_it_is_saved(editor: Page, server: Home) -> None:
     async def is_dirty(client: Client) -> bool:
         tabs = json.loads((await client.tool("getOpenEditors"))[0])["tabs"]
         return [tab["isDirty"] for tab in tabs if tab["label"] == "Long.md"] == [True]
@@ -264,7 +262,7 @@ async def test_typing_makes_the_note_unsaved_until_it_is_saved(editor: Page, ser
 
 
 async def test_a_place_that_an_assistant_opens_is_selected_and_in_sight(
-    editor: Page, server: Served, tmp_path: Path
+    editor: Page, server: Home, tmp_path: Path
 ) -> None:
     async with server.client() as client:
         assert not await editor.run("document.querySelector('.note').textContent.includes('line 150 ')")
@@ -282,7 +280,7 @@ async def test_a_place_that_an_assistant_opens_is_selected_and_in_sight(
 
 
 async def test_somebody_who_is_typing_gets_a_notice_and_anybody_else_the_review(
-    editor: Page, server: Served, tmp_path: Path
+    editor: Page, server: Home, tmp_path: Path
 ) -> None:
     """By the focus of the real editor."""
     note = str(tmp_path / "vault" / "Note.md")
@@ -300,9 +298,7 @@ async def test_somebody_who_is_typing_gets_a_notice_and_anybody_else_the_review(
         await editor.until("document.querySelectorAll('.vaultbridge-hunk').length === 2")
 
 
-async def test_a_plugin_that_is_switched_off_hears_nothing_of_the_editor(
-    editor: Page, server: Served
-) -> None:
+async def test_a_plugin_that_is_switched_off_hears_nothing_of_the_editor(editor: Page, server: Home) -> None:
     async with server.client() as client:
         await wait_for_selection(client, "")
         await editor.run(

@@ -16,7 +16,7 @@ import pytest
 from companion.obsidian import Obsidian, needs_node, obsidian
 from support.files import write_vault
 from support.ports import held_port
-from support.serve import Served, served
+from support.serve import Home, Served, hosted, served
 from support.waiting import BOUND
 from support.web_app import make_certificate
 
@@ -50,7 +50,7 @@ def make_manual_settings(server: Served, **changes: Any) -> dict[str, Any]:
     return {"automatic": False, "address": address, "token": server.token, **changes}
 
 
-async def list_editors(server: Served, vault: Path) -> list[str]:
+async def list_editors(server: Home, vault: Path) -> list[str]:
     status = await server.command("status", "--json")
     for line in status[1].splitlines():
         found = json.loads(line)
@@ -90,7 +90,7 @@ async def test_it_waits_for_a_bridge_that_is_started_later(tmp_path: Path, vault
 
 async def test_a_bridge_whose_cache_was_moved_is_found_by_its_lock(tmp_path: Path, vault: Path) -> None:
     """The variable was set in the terminal only; the app does not know it."""
-    async with served(tmp_path / "home", vault) as server:
+    async with hosted(tmp_path / "home", vault) as server:
         environ = {name: value for name, value in server.environ.items() if name != "VAULTBRIDGE_CACHE"}
         async with obsidian(vault, environ) as app:
             await app.wait_until_connected()
@@ -99,14 +99,14 @@ async def test_a_bridge_whose_cache_was_moved_is_found_by_its_lock(tmp_path: Pat
 async def test_a_vault_that_is_served_beside_another_is_joined_by_its_own_name(
     tmp_path: Path, vault: Path, other: Path
 ) -> None:
-    async with served(tmp_path / "home", other, vault) as server, obsidian(vault, server.environ) as app:
+    async with hosted(tmp_path / "home", other, vault) as server, obsidian(vault, server.environ) as app:
         await app.wait_until_connected()
         assert await list_editors(server, vault) == ["obsidian"]
         assert await list_editors(server, other) == []
 
 
 async def test_the_bridge_of_another_vault_is_not_used(tmp_path: Path, vault: Path, other: Path) -> None:
-    async with served(tmp_path / "home", other) as server, obsidian(vault, server.environ) as app:
+    async with hosted(tmp_path / "home", other) as server, obsidian(vault, server.environ) as app:
         await app.until("status", "it === 'Bridge: not connected'")
         assert await app.see("reason") == NOT_RUNNING
         assert await list_editors(server, other) == []

@@ -11,7 +11,7 @@ import pytest
 
 from companion.obsidian import Obsidian, make_absolute, needs_node
 from support.editor import Client
-from support.serve import Served, served
+from support.serve import Home, hosted
 
 pytestmark = needs_node
 
@@ -30,8 +30,9 @@ VAULT = {
 
 
 @pytest.fixture
-async def server(tmp_path: Path, vault: Path) -> AsyncIterator[Served]:
-    async with served(tmp_path / "home", vault, "--deny", "Private/") as server:
+async def server(tmp_path: Path, vault: Path) -> AsyncIterator[Home]:
+    config = '[scope]\ndeny = ["Private/"]\n'
+    async with hosted(tmp_path / "home", vault, config=config) as server:
         yield server
 
 
@@ -220,7 +221,7 @@ async def test_the_status_lists_the_connected_assistants(app: Obsidian, client: 
     assert text.startswith("BridgeConnected") and "Claude Code" in text and "Plain.md" in text
 
 
-async def test_the_status_bar_says_how_many_assistants_there_are(app: Obsidian, server: Served) -> None:
+async def test_the_status_bar_says_how_many_assistants_there_are(app: Obsidian, server: Home) -> None:
     assert await app.see("status") == "Bridge: connected"
     async with server.client(), server.client():
         await app.until("status", "it === 'Bridge: connected, 2 assistants'")

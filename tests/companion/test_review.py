@@ -17,7 +17,7 @@ from mcp.types import Implementation
 
 from companion.obsidian import Obsidian, make_absolute, needs_node, obsidian
 from support.editor import Client
-from support.serve import Served, served
+from support.serve import Home, hosted
 from support.waiting import BOUND
 
 pytestmark = needs_node
@@ -31,8 +31,9 @@ VAULT = {"Plain.md": "one\ntwo 𝄞\nthree\n", NOTE: TEXT, "Private/Diary.md": "
 
 
 @pytest.fixture
-async def server(tmp_path: Path, vault: Path) -> AsyncIterator[Served]:
-    async with served(tmp_path / "home", vault, "--deny", "Private/", "--review", "all") as server:
+async def server(tmp_path: Path, vault: Path) -> AsyncIterator[Home]:
+    config = '[scope]\ndeny = ["Private/"]\n[tools]\nreview = "all"\n'
+    async with hosted(tmp_path / "home", vault, config=config) as server:
         yield server
 
 
@@ -58,14 +59,14 @@ def start(call: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
     return asyncio.ensure_future(asyncio.wait_for(call, BOUND))
 
 
-async def call_bridge_v1(server: Served, tool: str, **arguments: Any) -> dict[str, Any]:
+async def call_bridge_v1(server: Home, tool: str, **arguments: Any) -> dict[str, Any]:
     url = f"http://127.0.0.1:{server.port}/bridge/v1/tools/{tool}/call"
     async with aiohttp.ClientSession() as http, http.post(url, json={"arguments": arguments}) as response:
         answer: dict[str, Any] = await response.json()
         return answer
 
 
-def edit(server: Served, old: str, new: str, note: str = NOTE) -> asyncio.Task[Any]:
+def edit(server: Home, old: str, new: str, note: str = NOTE) -> asyncio.Task[Any]:
     """A change over Bridge v1 that waits for the person."""
     return start(call_bridge_v1(server, "edit_note", path=note, op="replace_text", old=old, new=new))
 
@@ -78,7 +79,7 @@ def read(vault: Path, note: str = NOTE) -> str:
 
 
 async def test_changes_of_every_kind_of_assistant_are_decided_here(
-    app: Obsidian, client: Client, server: Served, vault: Path
+    app: Obsidian, client: Client, server: Home, vault: Path
 ) -> None:
     """One over stdio is accepted, one over /mcp is edited, one over Bridge v1 is rejected with a reason, and
     one of Claude Code is accepted in part. Disk, history and the list of what was decided agree."""
@@ -159,7 +160,7 @@ async def test_changes_of_every_kind_of_assistant_are_decided_here(
         }
 
 
-async def test_several_files_are_one_proposal(app: Obsidian, server: Served, vault: Path) -> None:
+async def test_several_files_are_one_proposal(app: Obsidian, server: Home, vault: Path) -> None:
     operations = [
         {"op": "replace_text", "path": NOTE, "old": "line 2\n", "new": "second\n"},
         {"op": "create", "path": "New.md", "content": "new\n"},
@@ -182,7 +183,7 @@ async def test_several_files_are_one_proposal(app: Obsidian, server: Served, vau
 
 
 async def test_a_note_that_would_be_deleted_or_moved_is_shown_and_decided_as_a_whole(
-    app: Obsidian, server: Served, vault: Path
+    app: Obsidian, server: Home, vault: Path
 ) -> None:
     call = start(call_bridge_v1(server, "delete_note", path="Plain.md"))
     [card] = await app.until("cards", "it.length")
@@ -214,9 +215,7 @@ async def test_the_number_of_a_change_that_is_written_late_appears_by_itself(
     await app.until("decided", "it[0].includes('change 1') && it[0].includes('Undo')")
 
 
-async def test_an_accepted_change_is_undone_from_its_notice(
-    app: Obsidian, server: Served, vault: Path
-) -> None:
+async def test_an_accepted_change_is_undone_from_its_notice(app: Obsidian, server: Home, vault: Path) -> None:
     call = edit(server, "line 2\n", "second\n")
     await app.until("cards", "it.length")
     await app.do("press", note=NOTE, button="Accept")
@@ -229,7 +228,7 @@ async def test_an_accepted_change_is_undone_from_its_notice(
 
 
 async def test_all_that_one_assistant_proposes_is_accepted_and_undone_together(
-    app: Obsidian, server: Served, vault: Path
+    app: Obsidian, server: Home, vault: Path
 ) -> None:
     calls = [edit(server, "line 2\n", "second\n"), edit(server, "three\n", "3\n", note="Plain.md")]
     await app.until("cards", "it.length === 2")
@@ -250,7 +249,7 @@ async def test_all_that_one_assistant_proposes_is_accepted_and_undone_together(
 
 
 async def test_a_denied_note_is_neither_proposed_nor_mentioned(
-    app: Obsidian, server: Served, vault: Path
+    app: Obsidian, server: Home, vault: Path
 ) -> None:
     environ = {**server.environ}
     command = ["-m", "vaultbridge", "stdio", str(vault), "--review", "all"]
@@ -364,7 +363,7 @@ async def test_an_edit_can_be_undone(app: Obsidian, client: Client, vault: Path)
 
 
 async def test_text_written_in_the_note_meanwhile_is_kept(
-    app: Obsidian, client: Client, server: Served, vault: Path
+    app: Obsidian, client: Client, server: Home, vault: Path
 ) -> None:
     """By the bridge, which sees it once the app has saved it, or at the latest before an acceptance."""
     await app.do("open", note=NOTE)
@@ -392,7 +391,7 @@ async def test_text_written_in_the_note_meanwhile_is_kept(
 
 
 async def test_a_conflict_is_shown_and_nothing_is_written_before_the_person_decides(
-    app: Obsidian, client: Client, server: Served, vault: Path
+    app: Obsidian, client: Client, server: Home, vault: Path
 ) -> None:
     """Another program wrote, and neither the app nor the person has noticed."""
     for number, change in enumerate(("tool", "diff")):
@@ -428,7 +427,7 @@ async def test_a_conflict_is_shown_and_nothing_is_written_before_the_person_deci
 
 
 async def test_an_edit_that_was_begun_is_brought_onto_the_changed_note(
-    app: Obsidian, server: Served, vault: Path
+    app: Obsidian, server: Home, vault: Path
 ) -> None:
     call = edit(server, "line 2\n", "LINE 2\n")
     await app.until("cards", "it.length")
@@ -444,7 +443,7 @@ async def test_an_edit_that_was_begun_is_brought_onto_the_changed_note(
     assert read(vault) == both
 
 
-async def test_a_note_with_other_line_ends_keeps_them(app: Obsidian, server: Served, vault: Path) -> None:
+async def test_a_note_with_other_line_ends_keeps_them(app: Obsidian, server: Home, vault: Path) -> None:
     (vault / "Win.md").write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\nthree\r\n")
     call = edit(server, "two", "TWO", "Win.md")
     [card] = await app.until("cards", "it.length")
@@ -490,7 +489,7 @@ async def test_a_change_that_is_withdrawn_goes_away(app: Obsidian, client: Clien
 
 
 async def test_an_edit_that_was_decided_elsewhere_is_not_lost_silently(
-    app: Obsidian, client: Client, vault: Path, server: Served
+    app: Obsidian, client: Client, vault: Path, server: Home
 ) -> None:
     asked = await propose(client, vault, NOTE, "new\n")
     await app.until("cards", "it.length")
@@ -544,7 +543,7 @@ async def test_long_texts_are_fetched_only_when_shown(app: Obsidian, client: Cli
 # assistants, activity, policy
 
 
-async def test_an_assistant_is_paused_and_resumed(app: Obsidian, server: Served, vault: Path) -> None:
+async def test_an_assistant_is_paused_and_resumed(app: Obsidian, server: Home, vault: Path) -> None:
     await call_bridge_v1(server, "read_note", path=NOTE)
     await app.do("runCommand", name="activity")
     [row] = await app.until("assistants", "it.length === 1 && it[0].includes('read')")
@@ -564,7 +563,7 @@ async def test_an_assistant_is_paused_and_resumed(app: Obsidian, server: Served,
 
 
 async def test_what_assistants_do_is_shown_as_it_happens_and_can_be_undone(
-    app: Obsidian, server: Served, vault: Path
+    app: Obsidian, server: Home, vault: Path
 ) -> None:
     await app.do("runCommand", name="activity")
     await call_bridge_v1(server, "search", query="line 7")
@@ -587,7 +586,7 @@ async def test_what_assistants_do_is_shown_as_it_happens_and_can_be_undone(
 
 
 async def test_the_settings_say_which_changes_wait(tmp_path: Path, vault: Path) -> None:
-    async with served(tmp_path / "home", vault) as server, obsidian(vault, server.environ) as app:
+    async with hosted(tmp_path / "home", vault) as server, obsidian(vault, server.environ) as app:
         await app.wait_until_connected()
         assert (await edit(server, "line 1\n", "first\n"))["success"] is True  # nothing waits
         await app.until("review", "it === 'off'")

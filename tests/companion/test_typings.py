@@ -19,7 +19,7 @@ from support.node import NotInstallable, install_packages, skip_without_packages
 HERE = Path(__file__).parent
 PINNED = HERE / "npm"
 
-pytestmark = [pytest.mark.node, needs_node, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.long, pytest.mark.node, needs_node, pytest.mark.timeout(400)]
 
 ROOTS = ("standin.ts", "main.js")
 

@@ -79,6 +79,7 @@ async def inspect(folder: Path, target: list[str], *args: str) -> Any:
     return json.loads(out)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 async def test_the_inspector_lists_calls_and_reads(clients: Path, transport: str) -> None:
     async with http_server() as server:
@@ -94,6 +95,7 @@ async def test_the_inspector_lists_calls_and_reads(clients: Path, transport: str
         assert len(prompts["prompts"]) == 5
 
 
+@pytest.mark.long
 async def test_the_conformance_suite_passes_at_both_versions() -> None:
     """All checks of the official suite; the same as `make conformance`."""
     process = await asyncio.create_subprocess_exec(

@@ -101,6 +101,7 @@ MAKES_DATABASES = textwrap.dedent(
 )
 
 
+@pytest.mark.long
 def test_a_file_that_sqlite_is_enlarging_is_left_alone(tmp_path: Path) -> None:
     """SQLite makes the file page by page; whoever looks in between must not take it for truncated."""
     count = 200

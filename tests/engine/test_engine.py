@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from support.long_form import mark_long_after
 from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import (
     AddFile,
@@ -343,7 +344,7 @@ def _draw_operation(chance: random.Random, notes: list[str]) -> Operation:
     )
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", mark_long_after(1, range(2)))
 def test_200_random_edits_and_200_undos_give_back_the_identical_bytes(
     make_vault: MakeVault, seed: int
 ) -> None:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -128,6 +129,7 @@ def _find_or_explain(engine: Engine, name: str) -> str:
         return f"{type(error).__name__}: {error} {error.details}"
 
 
+@pytest.mark.long
 @settings(max_examples=30, deadline=None)
 @given(
     seen=st.dictionaries(visible_paths, texts, min_size=1, max_size=5),
@@ -149,6 +151,7 @@ def test_a_hidden_folder_makes_no_difference_to_anything(
         assert left == read_contents(bare)
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(
     seen=st.dictionaries(visible_paths, texts, min_size=2, max_size=5),

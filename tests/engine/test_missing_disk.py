@@ -448,6 +448,7 @@ def test_an_accepted_empty_folder_ends_an_interrupted_change(place: Place) -> No
 # A vault whose folder was moved.
 
 
+@pytest.mark.long
 def test_a_change_interrupted_at_any_point_is_undone_after_the_vault_was_renamed(tmp_path: Path) -> None:
     points = list_points(tmp_path / "told")
     assert len(points) >= 6

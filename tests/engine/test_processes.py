@@ -11,6 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from support.index import dump
 from vaultbridge.vault.write.replace import TEMPORARY_PREFIX
 
@@ -58,6 +60,7 @@ def test_no_update_is_lost_when_processes_edit_the_same_notes(make_vault: MakeVa
     assert dump(engine.index_sync.index) == rebuild_index(engine, tmp_path / "rebuilt")
 
 
+@pytest.mark.long
 def test_a_command_killed_at_any_moment_leaves_all_old_or_all_new(
     make_vault: MakeVault, tmp_path: Path
 ) -> None:

@@ -22,6 +22,8 @@ from faults.environment import (
 from faults.injections import Result, kill_server, read_history, save_outside, swap_for_link
 from faults.several import write_from_everywhere
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("how", ["in-place", "closing", "pieces", "mapped", "backup"])
 def test_an_edit_never_builds_on_a_note_that_another_program_is_saving_in_place(

@@ -10,6 +10,7 @@ from faults.link_oracle import resolve
 from faults.sessions import Session
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [4000, 4001], ids=["with another program", "alone"])
 def test_a_drawn_session_loses_no_byte_and_no_link(tmp_path: Path, seed: int) -> None:
     session = Session(tmp_path, seed)

@@ -11,6 +11,7 @@ import pytest
 from faults.twins import Twins
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("seed", "by_token"), [(1, True), (2, False)], ids=["token", "server"])
 async def test_hidden_notes_make_no_difference_to_any_answer(
     tmp_path: Path, seed: int, by_token: bool

@@ -14,13 +14,13 @@ import aiohttp
 import msgspec
 import pytest
 
+from server.callers import MCP, ask_mcp, make_bearer, open_session
 from server.conftest import Served, Serving, build_index, make_vault
-from support.http import BOTH, read_events
+from support.http import read_events
 from support.waiting import BOUND
 from support.wire import MODERN, make_meta
 from vaultbridge.server.tokens import FILE_NAME, AccessToken
 
-MCP = {"Accept": BOTH, "Content-Type": "application/json"}
 HELLO = "obsidian://vault/Notes/Hello.md"
 
 
@@ -28,31 +28,6 @@ HELLO = "obsidian://vault/Notes/Hello.md"
 def vault(tmp_path: Path) -> None:
     make_vault(tmp_path / "Notes")
     build_index(tmp_path / "Notes")
-
-
-def make_bearer(secret: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {secret}"}
-
-
-async def initialize(served: Served, **headers: str) -> dict[str, str]:
-    """The headers of a new session."""
-    me = {"name": "t", "version": "1"}
-    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": me}
-    message = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
-    sent = {**MCP, **headers}
-    async with served.http.post(f"{served.url}/mcp", json=message, headers=sent) as response:
-        assert response.status == 200, await response.text()
-        sent["Mcp-Session-Id"] = response.headers["Mcp-Session-Id"]
-    ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-    async with served.http.post(f"{served.url}/mcp", json=ready, headers=sent) as response:
-        assert response.status == 202
-    return sent
-
-
-async def ask(served: Served, headers: dict[str, str], method: str, **params: Any) -> Any:
-    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    async with served.http.post(f"{served.url}/mcp", json=message, headers=headers) as response:
-        return response.status, json.loads(await response.read() or b"null")
 
 
 @asynccontextmanager
@@ -94,9 +69,9 @@ async def test_what_a_token_opened_ends_with_it(serving: Serving, limits: dict[s
     async with serving() as served:
         _, secret = served.tokens.make("phone", **limits)
         _, other = served.tokens.make("laptop")
-        session = await initialize(served, **make_bearer(secret))
-        staying = await initialize(served)
-        assert (await ask(served, session, "resources/subscribe", uri=HELLO))[0] == 200
+        session = await open_session(served, **make_bearer(secret))
+        staying = await open_session(served)
+        assert (await ask_mcp(served, session, "resources/subscribe", uri=HELLO))[0] == 200
         async with (
             served.http.get(f"{served.url}/mcp", headers=staying) as stays,
             streams(served, session, secret) as opened,
@@ -117,22 +92,24 @@ async def test_what_a_token_opened_ends_with_it(serving: Serving, limits: dict[s
                     if event.name == "message" and "method" in event.message
                 ] == []
             # Who came without a token is not touched.
-            assert (await ask(served, staying, "resources/subscribe", uri=HELLO))[0] == 200
+            assert (await ask_mcp(served, staying, "resources/subscribe", uri=HELLO))[0] == 200
             (served.vault / "Hello.md").write_text("changed")
             assert (await anext(read_events(stays))).message["method"] == "notifications/resources/updated"
-        status, answer = await ask(served, session, "ping")
+        status, answer = await ask_mcp(served, session, "ping")
         assert status == {"revoked": 401, "expired": 401, "scoped anew": 404}.get(how, 503)
         if how == "scoped anew":
-            again = await initialize(served, **make_bearer(secret))
-            status, answer = await ask(served, again, "resources/read", uri=HELLO)
+            again = await open_session(served, **make_bearer(secret))
+            status, answer = await ask_mcp(served, again, "resources/read", uri=HELLO)
             assert "error" in answer
         elif how == "revoked":
-            assert (await ask(served, {**MCP, **make_bearer(other)}, "ping"))[0] == 400, "without a session"
+            assert (await ask_mcp(served, {**MCP, **make_bearer(other)}, "ping"))[0] == 400, (
+                "without a session"
+            )
 
 
 async def test_a_session_without_a_token_ends_when_tokens_become_required(serving: Serving) -> None:
     async with serving() as served:
-        session = await initialize(served)
+        session = await open_session(served)
         written = served.config_file.read_text()
         async with (
             asyncio.timeout(BOUND),
@@ -140,25 +117,25 @@ async def test_a_session_without_a_token_ends_when_tokens_become_required(servin
         ):
             served.configure(written + "[tokens]\nrequired = true\n")
             assert [event async for event in read_events(stream)] == []
-        assert (await ask(served, session, "ping"))[0] == 401
+        assert (await ask_mcp(served, session, "ping"))[0] == 401
 
 
 async def test_the_owners_token_opens_mcp_to_a_page_too(serving: Serving) -> None:
     async with serving() as served:
         own = json.loads(next(served.home.glob(".claude/ide/*.lock")).read_text())["authToken"]
         page = {"Origin": "http://localhost:5173"}
-        session = await initialize(served, **make_bearer(own), **page)
-        assert (await ask(served, session, "ping"))[0] == 200
+        session = await open_session(served, **make_bearer(own), **page)
+        assert (await ask_mcp(served, session, "ping"))[0] == 200
         # Another principal than a local program, which knows no token.
         bare = {name: value for name, value in session.items() if name not in ("Authorization", "Origin")}
-        assert (await ask(served, bare, "ping"))[0] == 404
+        assert (await ask_mcp(served, bare, "ping"))[0] == 404
 
 
 async def test_a_page_of_this_very_server_needs_no_token_and_other_pages_do(serving: Serving) -> None:
     async with serving() as served:
         own = {"Origin": served.url}
-        session = await initialize(served, **own)
-        assert (await ask(served, session, "ping"))[0] == 200
+        session = await open_session(served, **own)
+        assert (await ask_mcp(served, session, "ping"))[0] == 200
         port = served.url.rpartition(":")[2]
         for page in (
             {"Origin": "http://localhost:5173"},
@@ -167,7 +144,7 @@ async def test_a_page_of_this_very_server_needs_no_token_and_other_pages_do(serv
             {**own, "Sec-Fetch-Site": "cross-site"},
             {"Sec-Fetch-Site": "same-site"},
         ):
-            assert (await ask(served, {**MCP, **page}, "ping"))[0] == 401, page
+            assert (await ask_mcp(served, {**MCP, **page}, "ping"))[0] == 401, page
 
 
 async def call_bridge(served: Served, headers: dict[str, str], **options: Any) -> tuple[int, str]:
@@ -231,7 +208,7 @@ async def test_with_cors_any_every_page_may_use_bridge_v1_and_still_not_mcp(serv
         for page in ({"Origin": "https://anywhere.example"}, {"Origin": "null"}, *PAGES):
             (served.vault / "Planted.md").unlink(missing_ok=True)
             assert (await call_bridge(served, page))[0] == 200, page
-            assert (await ask(served, {**MCP, **page}, "ping"))[0] == 401, page
+            assert (await ask_mcp(served, {**MCP, **page}, "ping"))[0] == 401, page
         assert (await call_bridge(served, {"X-Forwarded-For": "203.0.113.7"}))[0] == 401
 
 
@@ -264,7 +241,7 @@ async def test_the_api_key_of_other_bridges_is_the_token(
         for headers, status in ((key, 200), (wrong, 401), ({"X-ObsiScripta-Api-Key": ""}, 401)):
             assert await served.status(**headers) == status
             assert await served.status("/page/api/graph", **headers) == status
-            assert (await ask(served, {**MCP, **headers}, "initialize", **params))[0] == status
+            assert (await ask_mcp(served, {**MCP, **headers}, "initialize", **params))[0] == status
         refused = await served.call("read_note", key, path="Hello.md")
         assert not refused["success"], "it has the rights of its token"
         # From a browser and through a tunnel it is needed, and suffices.
@@ -286,22 +263,22 @@ async def test_the_stdio_bridge_of_the_plugin_works_without_a_handshake(serving:
     async with serving() as served:
         _, secret = served.tokens.make("bridge")
         sent = {"Accept": "application/json", "X-ObsiScripta-Api-Key": secret}
-        status, answer = await ask(served, sent, "tools/list")
+        status, answer = await ask_mcp(served, sent, "tools/list")
         assert status == 200
         names = [tool["name"] for tool in answer["result"]["tools"]]
         assert "obsidian_read_note" in names
         call = {"name": "obsidian_read_note", "arguments": {"path": "Hello.md"}}
-        status, answer = await ask(served, sent, "tools/call", **call)
+        status, answer = await ask_mcp(served, sent, "tools/call", **call)
         assert status == 200 and "Hello.md" in answer["result"]["content"][0]["text"]
         call["arguments"] = {"path": "Missing.md"}
-        status, answer = await ask(served, sent, "tools/call", **call)
+        status, answer = await ask_mcp(served, sent, "tools/call", **call)
         assert status == 200 and answer["result"]["isError"] is True
         # Others begin with a handshake, and accept events.
-        assert (await ask(served, {"Accept": "application/json", **make_bearer(secret)}, "tools/list"))[
+        assert (await ask_mcp(served, {"Accept": "application/json", **make_bearer(secret)}, "tools/list"))[
             0
         ] == 406
-        assert (await ask(served, {**MCP, **make_bearer(secret)}, "tools/list"))[0] == 400
-        assert (await ask(served, {**sent, "X-ObsiScripta-Api-Key": "wrong"}, "tools/list"))[0] == 401
+        assert (await ask_mcp(served, {**MCP, **make_bearer(secret)}, "tools/list"))[0] == 400
+        assert (await ask_mcp(served, {**sent, "X-ObsiScripta-Api-Key": "wrong"}, "tools/list"))[0] == 401
 
 
 async def test_two_authorization_headers_are_refused(serving: Serving) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from support.long_form import mark_long_after
 from support.process import Process
 from support.serve import PROGRAM, Served, served
 from support.waiting import BOUND
@@ -51,7 +52,7 @@ class Drawn:
             yield {"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": params}
 
 
-@pytest.fixture(params=range(PIPELINES))
+@pytest.fixture(params=mark_long_after(1, range(PIPELINES)))
 def drawn(request: pytest.FixtureRequest) -> Drawn:
     return Drawn(request.param)
 

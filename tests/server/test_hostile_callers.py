@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from server.callers import INITIALIZE, MCP
 from server.conftest import Served, Serving
-from server.test_serve import INITIALIZE, MCP
 from support.raw_websocket import TEXT, RawClient, connect, deflate_payload, make_frame
 from support.waiting import BOUND
 from vaultbridge.protocols.editor.socket import EDITOR_CONNECTIONS

@@ -1,4 +1,4 @@
-"""The IDE socket of a real `vaultbridge serve`: who may connect, what is sent, and what survives a crash."""
+"""The IDE socket of a real server: who may connect, what is sent, and what survives a crash."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ import websockets
 from support import raw_websocket as raw_ws
 from support.dial import dial
 from support.editor import Client, Failed
+from support.long_form import mark_long_after
 from support.ports import kept_port
-from support.serve import Served, served
+from support.serve import Home, Served, hosted, served
 from support.waiting import BOUND, until
 
 TOKEN_HEADER = "X-Claude-Code-Ide-Authorization"
@@ -42,6 +43,12 @@ VAULT = {
 async def server(tmp_path: Path, vault: Path) -> AsyncIterator[Served]:
     async with served(tmp_path / "home", vault, "--deny", "Private/", "--log-level", "debug") as server:
         yield server
+
+
+@pytest.fixture
+async def bridge(tmp_path: Path, vault: Path) -> AsyncIterator[Home]:
+    async with hosted(tmp_path / "home", vault, config='[scope]\ndeny = ["Private/"]\n') as bridge:
+        yield bridge
 
 
 def make_absolute(vault: Path, note: str = "") -> str:
@@ -143,7 +150,9 @@ async def test_a_lock_that_is_deleted_is_written_again_while_it_serves(tmp_path:
 
 @pytest.mark.parametrize(
     ("ours", "theirs", "status"),
-    [("", "b", "bad"), ("a", "b", "bad"), ("a", "", "warning"), ("b", "b", "good"), ("", "", "good")],
+    mark_long_after(
+        2, [("a", "b", "bad"), ("a", "", "warning"), ("b", "b", "good"), ("", "b", "bad"), ("", "", "good")]
+    ),
 )
 async def test_doctor_notices_that_the_bridge_has_another_claude_config_dir(
     tmp_path: Path, vault: Path, ours: str, theirs: str, status: str
@@ -188,10 +197,8 @@ async def test_a_port_that_is_taken_is_said_and_a_remembered_one_gives_way(
 
 
 async def test_the_name_in_the_ide_list_is_the_persons_choice(tmp_path: Path, vault: Path) -> None:
-    config = tmp_path / "home" / ".config" / "vaultbridge" / "config.toml"
-    config.parent.mkdir(parents=True)
-    config.write_text('[ide]\nname = "Zettelkasten"\n')
-    async with served(tmp_path / "home", vault) as server:
+    config = '[ide]\nname = "Zettelkasten"\n'
+    async with hosted(tmp_path / "home", vault, config=config) as server:
         assert server.locks[f"{server.port}.lock"]["ideName"] == "Zettelkasten"
 
 
@@ -258,8 +265,8 @@ async def test_of_several_vaults_each_client_is_served_the_one_it_runs_in(
 # who may connect
 
 
-async def test_a_refused_upgrade_gets_the_status_that_says_why(server: Served) -> None:
-    good = {TOKEN_HEADER: server.token}
+async def test_a_refused_upgrade_gets_the_status_that_says_why(bridge: Home) -> None:
+    good = {TOKEN_HEADER: bridge.token}
     for headers, status in (
         ({}, 401),
         ({TOKEN_HEADER: "wrong"}, 401),
@@ -268,15 +275,15 @@ async def test_a_refused_upgrade_gets_the_status_that_says_why(server: Served) -
         ({**good, "Origin": "https://evil.example"}, 403),
     ):
         with pytest.raises(websockets.InvalidStatus) as refused:
-            await dial(f"ws://127.0.0.1:{server.port}/", additional_headers=headers)
+            await dial(f"ws://127.0.0.1:{bridge.port}/", additional_headers=headers)
         assert refused.value.response.status_code == status
         # What to send, and where it stands; not the secret itself, nor a place of this machine.
         body = (refused.value.response.body or b"").decode()
         assert TOKEN_HEADER in body and "~/.claude/ide/<port>.lock" in body
         assert ("Origin" in body) is (status == 403)
-        assert server.token not in body and str(server.home) not in body
+        assert bridge.token not in body and str(bridge.home) not in body
     for key in ("test", "dGVzdA==", ""):
-        client = await raw_ws.connect(server.port, key=key, **good)
+        client = await raw_ws.connect(bridge.port, key=key, **good)
         assert client.status == 400
         await client.close()
 
@@ -290,12 +297,12 @@ async def test_a_sound_bridge_is_examined_without_a_warning_in_its_log(server: S
     assert [line for line in log.splitlines() if "WARNING" in line or "ERROR" in line] == []
 
 
-async def test_the_subprotocol_is_echoed_when_offered_and_compression_agreed(server: Served) -> None:
+async def test_the_subprotocol_is_echoed_when_offered_and_compression_agreed(bridge: Home) -> None:
     for offered, chosen in ((["mcp"], "mcp"), (["other", "mcp"], "mcp"), (["other"], None), (None, None)):
         async with dial(
-            f"ws://127.0.0.1:{server.port}/",
+            f"ws://127.0.0.1:{bridge.port}/",
             subprotocols=None if offered is None else [websockets.Subprotocol(name) for name in offered],
-            additional_headers={TOKEN_HEADER: server.token},
+            additional_headers={TOKEN_HEADER: bridge.token},
         ) as connection:
             assert connection.subprotocol == chosen
             assert [type(extension).__name__ for extension in connection.protocol.extensions] == [
@@ -303,16 +310,16 @@ async def test_the_subprotocol_is_echoed_when_offered_and_compression_agreed(ser
             ]
 
 
-async def test_the_eleventh_connection_finds_no_room_until_one_leaves(server: Served) -> None:
+async def test_the_eleventh_connection_finds_no_room_until_one_leaves(bridge: Home) -> None:
     async with AsyncExitStack() as ten:
-        clients = [await ten.enter_async_context(server.client()) for _ in range(9)]
-        async with server.client() as tenth:
+        clients = [await ten.enter_async_context(bridge.client()) for _ in range(9)]
+        async with bridge.client() as tenth:
             await tenth.request("ping")
             with pytest.raises(websockets.InvalidStatus) as refused:
-                async with server.client():
+                async with bridge.client():
                     pass
             assert refused.value.response.status_code == 503
-        async with server.client() as tenth:
+        async with bridge.client() as tenth:
             # All ten at once, each with many questions in flight.
             asked = [await client.begin("readFile", path="Plain.md") for client in [*clients, tenth] * 20]
             owners = [*clients, tenth] * 20
@@ -320,9 +327,9 @@ async def test_the_eleventh_connection_finds_no_room_until_one_leaves(server: Se
             assert set(answers) == {"one\ntwo [[Nowhere]]\nthree\n"}
 
 
-async def test_a_message_of_ten_mebibytes_passes_and_a_larger_one_closes_with_1009(server: Served) -> None:
+async def test_a_message_of_ten_mebibytes_passes_and_a_larger_one_closes_with_1009(bridge: Home) -> None:
     whole = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"x": ""}})
-    async with server.client() as client:
+    async with bridge.client() as client:
         fill = "x" * (10 * 2**20 - len(whole))
         await client.socket.send(whole.replace('"x": ""', f'"x": "{fill}"'))
         async with asyncio.timeout(BOUND):
@@ -368,8 +375,8 @@ async def test_a_slow_reader_is_dropped_and_the_others_hear_everything(server: S
 # what is answered
 
 
-async def test_the_methods_of_both_seeds_answer_from_the_vault(server: Served, vault: Path) -> None:
-    async with server.client() as client:
+async def test_the_methods_of_both_seeds_answer_from_the_vault(bridge: Home, vault: Path) -> None:
+    async with bridge.client() as client:
         text = "alpha\nbeta\ngamma\n"
         for path in (
             "My Folder/Käse Note.md",
@@ -394,9 +401,9 @@ async def test_the_methods_of_both_seeds_answer_from_the_vault(server: Served, v
         assert (await client.request("writeFile", path="New/Made.md", content="made\n"))["success"] is True
         assert (vault / "New" / "Made.md").read_text() == "made\n"
         await client.request("writeFile", path="Plain.md", content="overwritten\n")
-        _, history, _ = await server.command("history", vault, "--json")
+        _, history, _ = await bridge.command("history", vault, "--json")
         assert [json.loads(line)["actor"] for line in history.splitlines()] == ["ide:claude-code"] * 2
-        code, _, err = await server.command("undo", vault)
+        code, _, err = await bridge.command("undo", vault)
         assert code == 0, err
         assert (vault / "Plain.md").read_text().startswith("one\n")
         assert await client.request("getOpenFiles") == []
@@ -407,8 +414,8 @@ async def test_the_methods_of_both_seeds_answer_from_the_vault(server: Served, v
         assert (await client.request("prompts/list"))["prompts"]
 
 
-async def test_errors_have_the_codes_and_words_of_the_seeds(server: Served) -> None:
-    async with server.client() as client:
+async def test_errors_have_the_codes_and_words_of_the_seeds(bridge: Home) -> None:
+    async with bridge.client() as client:
         for method, params, code, says in (
             ("readFile", {"path": "Gone.md"}, -32603, "failed to read file: File not found"),
             ("files/read", {"path": "Private/Diary.md"}, -32603, "failed to read file: File not found"),
@@ -430,8 +437,8 @@ async def test_errors_have_the_codes_and_words_of_the_seeds(server: Served) -> N
         assert await client.request("ping") == {}
 
 
-async def test_diagnostics_have_exact_places(server: Served, vault: Path) -> None:
-    async with server.client() as client:
+async def test_diagnostics_have_exact_places(bridge: Home, vault: Path) -> None:
+    async with bridge.client() as client:
         # Counting waits for the first index; diagnostics never wait, and call no link broken before.
         await client.request("getWorkspaceInfo")
         uri = "file://" + make_absolute(vault, "Plain.md")
@@ -456,8 +463,8 @@ async def take_messages(client: Client) -> list[dict[str, Any]]:
     return [client.came.get_nowait() for _ in range(client.came.qsize())]
 
 
-async def test_nothing_of_a_private_note_leaves(server: Served, vault: Path) -> None:
-    async with server.client() as client, server.editor() as editor:
+async def test_nothing_of_a_private_note_leaves(bridge: Home, vault: Path) -> None:
+    async with bridge.client() as client, bridge.editor() as editor:
         await editor.request("focus", path="Plain.md")
         assert (await client.next("selection_changed"))["filePath"] == make_absolute(vault, "Plain.md")
         selection = {
@@ -482,24 +489,23 @@ async def test_nothing_of_a_private_note_leaves(server: Served, vault: Path) -> 
         with pytest.raises(Failed):
             await editor.request("mention", note="Private/Diary.md")
         assert not [message for message in await take_messages(client) if "iary" in json.dumps(message)]
-    assert "iary" not in json.dumps(await server.answer("status"))
+    assert "iary" not in json.dumps(await bridge.answer("status"))
 
 
 async def test_the_switch_and_a_folder_made_private_take_effect_at_once(tmp_path: Path, vault: Path) -> None:
     config = tmp_path / "home" / ".config" / "vaultbridge" / "config.toml"
-    config.parent.mkdir(parents=True)
-    config.write_text("")
 
     def configure(text: str) -> None:
         passing = config.with_suffix(".new")
-        passing.write_text(text)
+        passing.write_text(written + text)
         passing.replace(config)
 
     async with (
-        served(tmp_path / "home", vault) as server,
+        hosted(tmp_path / "home", vault) as server,
         server.client() as client,
         server.editor() as editor,
     ):
+        written = config.read_text()
         await editor.request("focus", path="Private/Diary.md")
         assert (await client.next("selection_changed"))["filePath"] == make_absolute(
             vault, "Private/Diary.md"

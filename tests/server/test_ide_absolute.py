@@ -1,4 +1,4 @@
-"""Absolute paths over the IDE socket of a real `vaultbridge serve`: each goes to the vault that holds it."""
+"""Absolute paths over the IDE socket of a real server: each goes to the vault that holds it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from support.editor import Client, Failed
 from support.files import write_vault
-from support.serve import Served, served
+from support.serve import Home, hosted
 from support.waiting import BOUND
 
 
@@ -27,13 +27,13 @@ def vaults(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.fixture
-async def server(tmp_path: Path, vaults: tuple[Path, Path]) -> AsyncIterator[Served]:
-    async with served(tmp_path / "home", *vaults) as server:
+async def server(tmp_path: Path, vaults: tuple[Path, Path]) -> AsyncIterator[Home]:
+    async with hosted(tmp_path / "home", *vaults) as server:
         yield server
 
 
 @pytest.fixture
-async def client(server: Served) -> AsyncIterator[Client]:
+async def client(server: Home) -> AsyncIterator[Client]:
     async with server.client() as client:
         yield client
 
@@ -89,7 +89,7 @@ async def test_a_leading_slash_is_the_top_of_the_vault_where_the_machine_has_no_
 
 
 async def test_the_editors_tools_answer_for_the_vault_that_holds_the_file(
-    server: Served, client: Client, vaults: tuple[Path, Path], tmp_path: Path
+    server: Home, client: Client, vaults: tuple[Path, Path], tmp_path: Path
 ) -> None:
     _, second = vaults
     note = second / "Note.md"
@@ -123,7 +123,7 @@ async def test_the_editors_tools_answer_for_the_vault_that_holds_the_file(
 
 
 async def test_a_mention_by_absolute_path_finds_the_note(
-    server: Served, client: Client, vaults: tuple[Path, Path]
+    server: Home, client: Client, vaults: tuple[Path, Path]
 ) -> None:
     first, _ = vaults
     answer = await server.answer("mention", first, str(first / "Note.md"))

@@ -1,4 +1,4 @@
-"""Files over the IDE socket of a real `vaultbridge serve`: what may be written, read and listed there."""
+"""Files over the IDE socket of a real server: what may be written, read and listed there."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from server.callers import ide
+from server.conftest import Serving
 from support.editor import Client, Failed
-from support.serve import Served, served
 
 VAULT = {
     "Plan.md": "plan\n",
@@ -22,14 +23,8 @@ VAULT = {
 
 
 @pytest.fixture
-async def server(tmp_path: Path, vault: Path) -> AsyncIterator[Served]:
-    async with served(tmp_path / "home", vault, "--deny", "Private/") as server:
-        yield server
-
-
-@pytest.fixture
-async def client(server: Served) -> AsyncIterator[Client]:
-    async with server.client() as client:
+async def client(serving: Serving, vault: Path) -> AsyncIterator[Client]:
+    async with serving('[scope]\ndeny = ["Private/"]\n') as served, ide(served) as client:
         yield client
 
 

@@ -1,4 +1,4 @@
-"""The official SDK's client over our own transport, at the IDE socket of a real `vaultbridge serve`."""
+"""The official SDK's client over our own transport, at the IDE socket of a real server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import mcp_types as types
 import pytest
 from mcp.client import Client
 
-from support.serve import served
+from support.serve import hosted
 from vaultbridge.client.websocket.transport import WebSocketTransport
 from vaultbridge.protocols.claude_ide.tools import TOOLS
 
@@ -41,7 +41,7 @@ async def test_every_editor_tool_answers_the_official_client_at_every_version(
     }
     # Nobody is there to open or show anything.
     failing = {"openFile", "openDiff"}
-    async with served(tmp_path / "home", vault) as server:
+    async with hosted(tmp_path / "home", vault) as server:
         transport = WebSocketTransport(
             f"ws://127.0.0.1:{server.port}/", headers={"X-Claude-Code-Ide-Authorization": server.token}
         )

@@ -16,9 +16,10 @@ from typing import Any
 
 import pytest
 
+from server.callers import ask_mcp, make_bearer, open_session
 from server.conftest import Served, Serving, build_index
-from server.test_access import ask, initialize, make_bearer
 from support.files import write_vault
+from support.long_form import combine, mark_long_after
 from support.vault import VaultProcess
 from support.waiting import BOUND
 
@@ -219,15 +220,14 @@ def make_bridge_caller(served: Served, headers: dict[str, str]) -> Ask:
 def make_mcp_caller(served: Served, session: dict[str, str]) -> Ask:
     async def call_tool_text(tool: str, arguments: dict[str, Any]) -> str:
         named = {"name": f"obsidian_{tool}", "arguments": arguments}
-        _, answer = await ask(served, session, "tools/call", **named)
+        _, answer = await ask_mcp(served, session, "tools/call", **named)
         answer.pop("id", None)
         return json.dumps(answer, ensure_ascii=False)
 
     return call_tool_text
 
 
-@pytest.mark.parametrize("limits", LIMITS)
-@pytest.mark.parametrize("kind", LINKS)
+@pytest.mark.parametrize(("kind", "limits"), combine([*LINKS], [*LIMITS]))
 async def test_no_tool_over_http_opens_a_hidden_note_by_a_link(
     serving: Serving, tmp_path: Path, kind: str, limits: str
 ) -> None:
@@ -241,33 +241,33 @@ async def test_no_tool_over_http_opens_a_hidden_note_by_a_link(
         # Both protocols ask the same provider: over Bridge v1 each kind of link meets one limit in turn.
         if list(LINKS).index(kind) % len(LIMITS) == list(LIMITS).index(limits):
             await check_hidden(folder, way, make_bridge_caller(served, make_bearer(secret)))
-        session = await initialize(served, **make_bearer(secret))
+        session = await open_session(served, **make_bearer(secret))
         await check_hidden(folder, way, make_mcp_caller(served, session))
         await _check_resources_and_prompts(served, session, way)
 
 
 async def _check_resources_and_prompts(served: Served, session: dict[str, str], way: str) -> None:
     for method in ("resources/list", "prompts/list"):
-        _, answer = await ask(served, session, method)
+        _, answer = await ask_mcp(served, session, method)
         assert "result" in answer and not TRACE.search(json.dumps(answer)), method
     for ending in (".md", ".canvas", ".png"):
         uri = f"obsidian://vault/Notes/{way.format(e=ending)}"
         for method in ("resources/read", "resources/subscribe"):
-            _, linked = await ask(served, session, method, uri=uri)
-            _, missing = await ask(served, session, method, uri=rename_to_absent(uri))
+            _, linked = await ask_mcp(served, session, method, uri=uri)
+            _, missing = await ask_mcp(served, session, method, uri=rename_to_absent(uri))
             texts = [json.dumps({**item, "id": 0}, ensure_ascii=False) for item in (linked, missing)]
             assert "error" in linked and rename_to_absent(texts[0]) == texts[1], (method, uri)
     note = way.format(e=".md")
-    _, prompt = await ask(served, session, "prompts/get", name="summarize_note", arguments={"note": note})
+    _, prompt = await ask_mcp(served, session, "prompts/get", name="summarize_note", arguments={"note": note})
     assert "error" in prompt and not TRACE.search(json.dumps(prompt).replace(note, ""))
     for argument in ("", "w", "Pub/"):
         ref = {"type": "ref/prompt", "name": "summarize_note"}
         value = {"name": "note", "value": argument}
-        _, completed = await ask(served, session, "completion/complete", ref=ref, argument=value)
+        _, completed = await ask_mcp(served, session, "completion/complete", ref=ref, argument=value)
         assert not re.search("way|wäy|diary", json.dumps(completed, ensure_ascii=False), re.IGNORECASE)
 
 
-@pytest.mark.parametrize("kind", LINKS)
+@pytest.mark.parametrize("kind", mark_long_after(2, LINKS))
 async def test_no_tool_over_stdio_opens_a_hidden_note_by_a_link(tmp_path: Path, kind: str) -> None:
     folder = tmp_path / "Notes"
     way = make_vault(folder, kind)

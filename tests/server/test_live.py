@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import websockets
 
+from server.callers import INITIALIZE, MCP
 from server.conftest import Served, Serving
-from server.test_serve import INITIALIZE, MCP
 from support.dial import dial
 from support.http import Event, read_events
 from support.waiting import BOUND

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from server.callers import editor, ide, open_page_api, read_page_token
 from server.conftest import Served, Serving
-from server.test_page_assistants import editor, ide, open_page_api, read_page_token
 from support.page_api import PageApi
 
 

@@ -4,60 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-import websockets
 from mcp import MCPError
 from mcp.client import Client
 from mcp.client.sse import sse_client
 
-from server.conftest import Served, Serving
-from support.dial import dial
-from support.editor import Client as Socket
+from server.callers import editor, ide, open_page_api
+from server.conftest import Serving
 from support.editor import Failed
-from support.page_api import PageApi
 from support.waiting import BOUND
-from vaultbridge.protocols.editor.socket import EDITOR_PROTOCOL
 
 NO_CLIENT_NAME = "mcp"
 """What the official client calls itself when it is not found."""
-
-
-def read_page_token(served: Served) -> str:
-    return served.listening.page.partition("#token=")[2]
-
-
-def open_page_api(served: Served) -> PageApi:
-    return PageApi(served.http, served.url, read_page_token(served))
-
-
-@asynccontextmanager
-async def ide(served: Served) -> AsyncIterator[Socket]:
-    async with dial(
-        f"ws://127.0.0.1:{served.listening.port}/",
-        subprotocols=[websockets.Subprotocol("mcp")],
-        additional_headers={"X-Claude-Code-Ide-Authorization": read_page_token(served)},
-    ) as socket:
-        client = Socket(socket)
-        await client.handshake()
-        yield client
-        await client.close()
-
-
-@asynccontextmanager
-async def editor(served: Served, **abilities: bool) -> AsyncIterator[Socket]:
-    async with dial(
-        f"ws://127.0.0.1:{served.listening.port}/editor",
-        subprotocols=[websockets.Subprotocol(EDITOR_PROTOCOL)],
-        max_size=None,
-    ) as socket:
-        client = Socket(socket)
-        await client.request("hello", app="page", token=read_page_token(served), abilities=abilities)
-        yield client
-        await client.close()
 
 
 async def read_hello(client: Client) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from server.callers import open_page_api
 from server.conftest import Served, Serving, build_index, make_environ
-from server.test_page_assistants import open_page_api
 from support.files import write_vault
 from vaultbridge.server.wiring import open_engine
 from vaultbridge.web.api import graph as graph_api

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from server.callers import open_page_api
 from server.conftest import Serving, build_index, make_vault
-from server.test_page_assistants import open_page_api
 from support.page_api import PageApi
 from support.reviewer import person
 

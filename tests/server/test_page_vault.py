@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from multidict import CIMultiDict
 
+from server.callers import ask_page, make_bearer, make_owner_headers
 from server.conftest import Served, Serving, build_index
-from server.test_page_api import ask, make_bearer, make_owner_headers
 from support.files import write_vault
 from support.reviewer import person
 from support.waiting import BOUND
@@ -59,13 +59,13 @@ def make_vault(folder: Path) -> None:
 
 
 async def get(served: Served, path: str, headers: dict[str, str] | None = None) -> Any:
-    status, body = await ask(served, path, headers or make_owner_headers(served))
+    status, body = await ask_page(served, path, headers or make_owner_headers(served))
     assert status == 200, body
     return body
 
 
 async def send(served: Served, method: str, path: str, body: Any) -> tuple[int, Any]:
-    return await ask(served, path, make_owner_headers(served), method=method, json=body)
+    return await ask_page(served, path, make_owner_headers(served), method=method, json=body)
 
 
 async def test_a_note_comes_with_all_that_its_view_shows(serving: Serving, tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ async def test_a_note_comes_with_all_that_its_view_shows(serving: Serving, tmp_p
         assert (part["text"], part["firstLine"]) == ("## Life\n\nshort", 3)
         block = await get(served, "/note?path=Plan&subpath=%23%5Elater")
         assert (block["text"], block["firstLine"]) == ("text ^later", 15)
-        status, body = await ask(served, "/note?path=Nowhere.md", make_owner_headers(served))
+        status, body = await ask_page(served, "/note?path=Nowhere.md", make_owner_headers(served))
         assert (status, body["error"]["code"]) == (404, "FILE_NOT_FOUND")
 
 
@@ -178,7 +178,9 @@ async def test_an_error_may_quote_a_note_whose_bytes_are_not_utf_8(serving: Serv
         assert "Head \ufffd" in answer["content"][0]["text"]
         answer = await served.call("edit_canvas", name="Board", action="remove", id="nope")
         assert "a\ufffd" in answer["content"][0]["text"]
-        status, body = await ask(served, "/note?path=Note.md&subpath=%23nope", make_owner_headers(served))
+        status, body = await ask_page(
+            served, "/note?path=Note.md&subpath=%23nope", make_owner_headers(served)
+        )
         assert (status, body["error"]["reason"]) == (409, "edit-refused")
         assert "Head \ufffd" in str(body)
 
@@ -322,7 +324,7 @@ async def test_a_wrong_request_gets_the_reason(
     async with serving() as served:
         write_vault(served.vault, {"Plan.md": "x\n"})
         (served.vault / "sky.png").write_bytes(PICTURE)
-        status, answer = await ask(served, path, make_owner_headers(served), method=method, json=body)
+        status, answer = await ask_page(served, path, make_owner_headers(served), method=method, json=body)
         assert (status, answer["error"].get("argument", "")) == (400, argument), answer
 
 
@@ -420,15 +422,15 @@ async def test_todays_note_is_found_created_from_its_template_and_kept(
         _, reader = served.tokens.make("reader", read_only=True)
         assert (await get(served, "/home", make_bearer(secret)))["today"] is None
         for token in (secret, reader):
-            status, _ = await ask(served, "/today", make_bearer(token), method="POST", json={})
+            status, _ = await ask_page(served, "/today", make_bearer(token), method="POST", json={})
             assert status == 403
         assert not (folder / "Journal").exists()
-        status, made = await ask(served, "/today", make_owner_headers(served), method="POST", json={})
+        status, made = await ask_page(served, "/today", make_owner_headers(served), method="POST", json={})
         assert (status, made["path"], made["change"]) == (200, "Journal/today.md", 1)
         file = folder / "Journal" / "today.md"
         assert file.read_text("utf-8") == "# today\n\n- \n"
         file.write_text("my day\n", "utf-8")
-        status, again = await ask(served, "/today", make_owner_headers(served), method="POST", json={})
+        status, again = await ask_page(served, "/today", make_owner_headers(served), method="POST", json={})
         assert (status, again["path"], again["change"]) == (200, "Journal/today.md", None)
         assert file.read_text("utf-8") == "my day\n"
         assert (await get(served, "/home"))["today"] == {**today, "exists": True}
@@ -511,7 +513,7 @@ async def test_a_base_gives_values_and_a_canvas_cards_with_what_they_lead_to(
         assert row["path"] == "X.md" and len(row["cells"]) == 2
         assert row["cells"][1] == {"kind": "link", "text": "Ada", "path": "People/Ada.md"}
         assert row["image"]["media"].startswith("/page/media/")
-        status, refused = await ask(served, "/base?path=B.base&view=None", make_owner_headers(served))
+        status, refused = await ask_page(served, "/base?path=B.base&view=None", make_owner_headers(served))
         assert (status, refused["error"]["argument"]) == (400, "view")
         drawn = await get(served, "/canvas?path=C.canvas")
         assert [card.get("path") for card in drawn["cards"]] == ["sky.png", "Private/Diary.md", None]
@@ -606,7 +608,7 @@ async def test_a_code_opens_the_page_once(serving: Serving) -> None:
 async def test_only_the_owner_makes_codes(serving: Serving) -> None:
     async with serving() as served:
         _, secret = served.tokens.make("phone")
-        status, body = await ask(served, "/code", make_bearer(secret), method="POST", json={})
+        status, body = await ask_page(served, "/code", make_bearer(secret), method="POST", json={})
         assert (status, body["error"]["code"]) == (403, "OWNER_ONLY")
 
 
@@ -687,7 +689,7 @@ async def test_what_a_token_changes_waits_for_a_person_as_a_tool_does(
             ("POST", "/delete", {"path": "Plan.md", "expected": note["hash"]}),
         ]
         for number, (method, path, body) in enumerate(changes, 1):
-            status, answer = await ask(served, path, headers, method=method, json=body)
+            status, answer = await ask_page(served, path, headers, method=method, json=body)
             assert (status, answer["error"]["code"]) == (409, "PENDING"), path
             assert f"p{number}" in answer["error"]["message"]
         assert {file: file.read_bytes() for file in served.vault.rglob("*.md")} == before

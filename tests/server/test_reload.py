@@ -37,7 +37,8 @@ class Looks:
 @asynccontextmanager
 async def watching(folder: Path) -> AsyncIterator[Looks]:
     looks = Looks()
-    task = asyncio.create_task(watch(folder / "config.toml", folder / "tools", looks.look))
+    watching = watch(folder / "config.toml", folder / "tools", looks.look, poll_seconds=0.05)
+    task = asyncio.create_task(watching)
     try:
         yield looks
     finally:

@@ -15,6 +15,7 @@ import aiohttp
 import pytest
 import websockets
 
+from server.callers import INITIALIZE, MCP
 from server.conftest import Serving
 from support.dial import dial
 from support.http import BOTH
@@ -26,18 +27,6 @@ from vaultbridge.server.access import allows_local_programs
 from vaultbridge.server.config.model import Config, ServerConfig, TokensConfig
 from vaultbridge.server.serve import IDLE_SECONDS, check_exposure
 from vaultbridge.server.tokens import TokenStore
-
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
-MCP = {"Accept": BOTH, "Content-Type": "application/json"}
 
 
 async def answer_to(id_: int | str, socket: websockets.ClientConnection) -> Any:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from server.callers import ask_page, make_bearer, make_owner_headers
 from server.conftest import Served, Serving
-from server.test_page_api import ask, make_bearer, make_owner_headers
 from vaultbridge.web.browsers import (
     BROWSERS,
     COOKIE_PREFIX,
@@ -74,15 +74,15 @@ async def test_a_browser_that_is_signed_out_gets_nothing(serving: Serving) -> No
     async with serving() as served:
         kept, other = await keep(served, "Chrome on Android"), await keep(served)
         headers = make_owner_headers(served)
-        status, body = await ask(served, "/browsers", headers)
+        status, body = await ask_page(served, "/browsers", headers)
         assert status == 200
         assert [known["name"] for known in body["browsers"]] == ["Chrome on Android", "Firefox on Linux"]
         assert str(served.vault) in body["command"]
         assert "key" not in str(body) and "hash" not in str(body)
-        assert (await ask(served, f"/browsers/{kept['id']}", headers, method="DELETE"))[0] == 200
+        assert (await ask_page(served, f"/browsers/{kept['id']}", headers, method="DELETE"))[0] == 200
         assert (await sign_in(served, kept))[0] == 403
         assert (await sign_in(served, other))[0] == 200
-        status, body = await ask(served, f"/browsers/{kept['id']}", headers, method="DELETE")
+        status, body = await ask_page(served, f"/browsers/{kept['id']}", headers, method="DELETE")
         assert (status, body["error"]["message"]) == (400, "This browser is not signed in.")
 
 
@@ -91,7 +91,7 @@ async def test_only_the_owner_keeps_lists_and_signs_out(serving: Serving) -> Non
         kept = await keep(served)
         _, secret = served.tokens.make("phone")
         for method, path in (("GET", ""), ("POST", ""), ("DELETE", f"/{kept['id']}")):
-            status, body = await ask(served, f"/browsers{path}", make_bearer(secret), method=method)
+            status, body = await ask_page(served, f"/browsers{path}", make_bearer(secret), method=method)
             assert (status, body["error"]["code"]) == (403, "OWNER_ONLY")
         assert (await sign_in(served, kept))[0] == 200
 
@@ -146,5 +146,5 @@ async def test_a_damaged_list_signs_nobody_in_and_says_so(serving: Serving, tmp_
         file.write_text("[{", "utf-8")
         status, body = await sign_in(served, kept)
         assert status == 500 and "damaged" in body["error"]["message"]
-        status, body = await ask(served, "/browsers", make_owner_headers(served))
+        status, body = await ask_page(served, "/browsers", make_owner_headers(served))
         assert status == 500 and "sign in again" in body["error"]["hint"]

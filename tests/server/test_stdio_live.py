@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from server.test_vault_choice import register_in_obsidian
+from support.obsidian_files import make_workspace, register_in_obsidian
 from support.vault import VaultProcess, make_small_vault
 from support.waiting import BOUND
-from tools.test_active import make_workspace
 
 TOOL = '''
 from vaultbridge.plugins import tool
@@ -37,15 +36,11 @@ def noise() -> str:
 '''
 
 
-async def list_tool_names(process: VaultProcess) -> set[str]:
-    return {tool["name"] for tool in (await process.result("tools/list"))["tools"]}
-
-
 async def wait_for_list(process: VaultProcess, *, has: str = "", lacks: str = "") -> None:
     """Wait for the server's notifications until the list is so. One change may come in two of them."""
     while True:
         await process.notification("notifications/tools/list_changed")
-        listed = await list_tool_names(process)
+        listed = await process.list_tool_names()
         if (not has or has in listed) and lacks not in listed:
             return
 
@@ -70,7 +65,7 @@ async def test_a_tool_file_that_comes_changes_and_goes_is_followed(tmp_path: Pat
     async with VaultProcess(tmp_path, str(vault), XDG_CONFIG_HOME=str(tmp_path / "config")) as process:
         await process.begin()
         assert "alpha" in await process.text("read_note", name="A")
-        assert "shout" not in await list_tool_names(process)
+        assert "shout" not in await process.list_tool_names()
         file = folder / "tools" / "mine.py"
         file.write_text(TOOL.format(name="shout", answer="HEY"))
         await wait_for_list(process, has="shout")
@@ -91,7 +86,7 @@ async def test_a_tool_switched_off_in_the_configuration_is_gone_at_once(tmp_path
     async with VaultProcess(tmp_path, str(vault), XDG_CONFIG_HOME=str(tmp_path / "config")) as process:
         await process.begin()
         assert "alpha" in await process.text("read_note", name="A")
-        assert "obsidian_delete_note" in await list_tool_names(process)
+        assert "obsidian_delete_note" in await process.list_tool_names()
         config.write_text('[tools]\ndisable = ["delete_note"]\n')
         await wait_for_list(process, lacks="obsidian_delete_note")
 
@@ -133,7 +128,7 @@ async def test_a_changed_scope_applies_at_once_and_settings_that_wait_are_named(
         await until(process, "read_note", "No note named", name="Private/B")
         setting.write("[scope]\nread_only = true\n")
         async with asyncio.timeout(BOUND):
-            while "obsidian_create_note" in await list_tool_names(process):
+            while "obsidian_create_note" in await process.list_tool_names():
                 pass
         assert "beta" in await process.text("read_note", name="Private/B")
         code, _, err = await process.end()
@@ -153,7 +148,7 @@ async def test_tools_that_change_notes_appear_and_disappear_with_the_permission(
     async with setting.process("--tool-errors", "result") as process:
         started = await process.begin()
         assert "read-only" in started["result"]["instructions"]
-        before = await list_tool_names(process)
+        before = await process.list_tool_names()
         assert "obsidian_read_note" in before
         assert "obsidian_create_note" not in before
         setting.write(vault)
@@ -162,7 +157,7 @@ async def test_tools_that_change_notes_appear_and_disappear_with_the_permission(
         assert "created" in await process.text("create_note", name="C")
         setting.write(read_only)
         await wait_for_list(process, lacks="obsidian_create_note")
-        assert await list_tool_names(process) == before
+        assert await process.list_tool_names() == before
         refused = await process.ask(
             "tools/call", {"name": "obsidian_create_note", "arguments": {"name": "D"}}
         )
@@ -203,7 +198,7 @@ async def test_plugin_files_inside_a_vault_that_obsidian_named_are_not_loaded(tm
         async with VaultProcess(tmp_path, *options, **environ) as process:
             await process.begin()
             await process.text("list_files")
-            assert "shout" not in await list_tool_names(process)
+            assert "shout" not in await process.list_tool_names()
             _, _, err = await process.end()
         assert b"inside a vault" in err
 

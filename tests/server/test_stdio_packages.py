@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from server.test_stdio_live import list_tool_names
 from support.plugins import GOOD, write_package
 from support.serve import Served, served
 from support.vault import VaultProcess, make_small_vault
@@ -28,7 +27,7 @@ async def test_the_first_list_has_the_tools_of_packages(tmp_path: Path, site: Pa
     vault = make_small_vault(tmp_path, {"A.md": "alpha"})
     async with VaultProcess(tmp_path, str(vault), PYTHONPATH=str(site)) as process:
         await process.begin()
-        listed = await list_tool_names(process)
+        listed = await process.list_tool_names()
         assert {"twinkle", "obsidian_read_note"} <= listed
         answer = await process.result("tools/call", {"name": "twinkle", "arguments": {}})
         assert answer["content"] == [{"type": "text", "text": "*"}]
@@ -42,10 +41,10 @@ async def test_packages_that_are_left_out_are_in_no_list(tmp_path: Path, site: P
     environ = {"PYTHONPATH": str(site), "XDG_CONFIG_HOME": str(tmp_path / "config")}
     async with VaultProcess(tmp_path, str(vault), **environ) as process:
         await process.begin()
-        assert "twinkle" not in await list_tool_names(process)
+        assert "twinkle" not in await process.list_tool_names()
         # By now everything is loaded.
         assert "alpha" in await process.text("read_note", name="A")
-        assert "twinkle" not in await list_tool_names(process)
+        assert "twinkle" not in await process.list_tool_names()
 
 
 def test_a_package_that_brings_tools_is_seen_wherever_python_looks_for_packages(
@@ -76,7 +75,7 @@ async def test_code_that_is_not_ours_is_named_on_standard_error(tmp_path: Path, 
     environ = {"PYTHONPATH": str(site), "XDG_CONFIG_HOME": str(tmp_path / "config")}
     async with VaultProcess(tmp_path, str(vault), **environ) as process:
         await process.begin()
-        assert {"twinkle", "count"} <= await list_tool_names(process)
+        assert {"twinkle", "count"} <= await process.list_tool_names()
         code, _, err = await process.end()
     assert code == 0
     (line,) = [line for line in err.decode().splitlines() if "not vaultbridge's own" in line]

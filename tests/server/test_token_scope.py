@@ -16,8 +16,8 @@ from typing import Any
 import aiohttp
 import pytest
 
+from server.callers import ask_mcp, make_bearer, open_session
 from server.conftest import Served, Serving, build_index
-from server.test_access import ask, initialize, make_bearer
 from support.files import write_vault
 from support.http import read_events
 from support.waiting import BOUND
@@ -174,7 +174,7 @@ async def test_resources_prompts_and_completions_do_not_know_a_hidden_note(
 ) -> None:
     async with serving("", "Notes") as served:
         _, secret = served.tokens.make("phone", **LIMITS[limits])
-        session = await initialize(served, **make_bearer(secret))
+        session = await open_session(served, **make_bearer(secret))
         questions: list[tuple[str, dict[str, Any]]] = [
             ("resources/list", {}),
             ("prompts/list", {}),
@@ -194,17 +194,17 @@ async def test_resources_prompts_and_completions_do_not_know_a_hidden_note(
             ("completion/complete", {"ref": template, "argument": {"name": "path", "value": ""}})
         )
         for method, params in questions:
-            status, answer = await ask(served, session, method, **params)
+            status, answer = await ask_mcp(served, session, method, **params)
             assert status == 200 and "result" in answer, (method, params)
             assert not TRACE.search(json.dumps(answer)), (method, params)
         for place in ("Private/Zebra.md", "Zebra", "ZebraAlias", "Work/../Private/Zebra.md"):
             uri = f"obsidian://vault/Notes/{place}"
             for method in ("resources/read", "resources/subscribe"):
-                _, hidden = await ask(served, session, method, uri=uri)
-                _, missing = await ask(served, session, method, uri=rename_to_absent(uri))
+                _, hidden = await ask_mcp(served, session, method, uri=uri)
+                _, missing = await ask_mcp(served, session, method, uri=rename_to_absent(uri))
                 assert "error" in hidden
                 assert rename_to_absent(json.dumps(hidden)) == json.dumps(missing)
-        _, found = await ask(
+        _, found = await ask_mcp(
             served, session, "prompts/get", name="summarize_note", arguments={"note": "Private/Zebra"}
         )
         assert "zebra" not in json.dumps(found)
@@ -216,9 +216,9 @@ async def test_changes_to_a_hidden_note_are_not_announced_to_those_who_may_not_s
 ) -> None:
     async with serving("", "Notes") as served:
         _, secret = served.tokens.make("phone", deny=("Private/",))
-        session = await initialize(served, **make_bearer(secret))
+        session = await open_session(served, **make_bearer(secret))
         uri = "obsidian://vault/Notes/Hello.md"
-        assert (await ask(served, session, "resources/subscribe", uri=uri))[1]["result"] == {}
+        assert (await ask_mcp(served, session, "resources/subscribe", uri=uri))[1]["result"] == {}
         async with (
             asyncio.timeout(BOUND),
             served.http.get(f"{served.url}/mcp", headers=session) as stream,
@@ -267,12 +267,12 @@ async def test_with_a_read_only_token_nothing_can_be_changed_by_any_way(serving:
             ("batch", {"operations": [{"op": "delete", "name": "Hello"}]}),
             ("undo", {}),
         ]
-        session = await initialize(served, **make_bearer(secret))
+        session = await open_session(served, **make_bearer(secret))
         for tool, arguments in changes:
             over_bridge = await call(served, make_bearer(secret), tool, arguments)
             assert '"success":false' in over_bridge, tool
             named = {"name": f"obsidian_{tool}", "arguments": arguments}
-            _, answer = await ask(served, session, "tools/call", **named)
+            _, answer = await ask_mcp(served, session, "tools/call", **named)
             assert answer["result"]["isError"], tool
         after = {file: file.read_bytes() for file in served.vault.rglob("*") if file.is_file()}
         assert after == before

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from support.obsidian_files import register_in_obsidian
 from vaultbridge.errors import VaultNotFound
 from vaultbridge.limits import VAULTS
 from vaultbridge.server.vault_choice import (
@@ -19,19 +18,6 @@ from vaultbridge.server.vault_choice import (
     find_vault_around,
     name_vaults,
 )
-
-
-def register_in_obsidian(home: Path, *vaults: tuple[Path, int, bool]) -> dict[str, str]:
-    entries: dict[str, Any] = {
-        f"id{number}": {"path": str(folder), "ts": opened, **({"open": True} if is_open else {})}
-        for number, (folder, opened, is_open) in enumerate(vaults)
-    }
-    config = home / ".config" / "obsidian"
-    config.mkdir(parents=True)
-    (config / "obsidian.json").write_text(json.dumps({"vaults": entries}))
-    for folder, _, _ in vaults:
-        folder.mkdir(parents=True, exist_ok=True)
-    return {"HOME": str(home)}
 
 
 def test_a_vault_is_called_like_its_folder(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from server.test_vault_choice import register_in_obsidian
+from support.obsidian_files import register_in_obsidian
 from vaultbridge.errors import NoteNotFound, VaultNotFound
 from vaultbridge.server.config.model import EmbeddingsConfig
 from vaultbridge.server.wiring import make_embedding_settings, open_engine

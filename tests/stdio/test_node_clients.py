@@ -54,6 +54,7 @@ async def test_the_typescript_client_does_a_whole_session(tmp_path: Path, client
     }
 
 
+@pytest.mark.long
 async def test_the_inspector_lists_calls_reads_and_prompts(tmp_path: Path, clients: Path) -> None:
     target = ["-e", f"PYTHONPATH={ROOT / 'src'}", *make_command(str(copy_sample_vault(tmp_path)))]
 

@@ -80,6 +80,7 @@ def _list_children(pid: int) -> list[str]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+@pytest.mark.long
 async def test_patterns_that_time_out_leave_nothing_behind(tmp_path: Path) -> None:
     text = "alpha beta gamma " * 3000 + "\n" + "a" * 60 + "b"
     vault = make_small_vault(tmp_path, {f"N{number}.md": text for number in range(600)})
@@ -98,6 +99,7 @@ async def test_patterns_that_time_out_leave_nothing_behind(tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+@pytest.mark.long
 async def test_refused_calls_on_a_large_note_leave_nothing_behind(tmp_path: Path) -> None:
     vault = make_small_vault(tmp_path, {"Large.md": "a line of words\n" * 200_000})
     refused = {"op": "replace_text", "name": "Large", "old": "not there", "new": "x"}

@@ -7,12 +7,18 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+
+EMPTY_FOR = 3600.0
+"""Seconds that an empty file of a test has been so. A change waits a second for a note that has just become
+empty, because the program that emptied it may be about to write it."""
 
 
 def write_vault(folder: Path, files: Mapping[str, str | bytes]) -> Path:
@@ -25,6 +31,9 @@ def write_vault(folder: Path, files: Mapping[str, str | bytes]) -> Path:
             continue
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content if isinstance(content, bytes) else content.encode())
+        if not content:
+            before = time.time() - EMPTY_FOR
+            os.utime(place, (before, before))
     return folder
 
 

@@ -1,4 +1,4 @@
-"""`vaultbridge serve` as a process of its own, on a throw-away home, and the commands beside it."""
+"""A bridge on a throw-away home, as a process of its own or in this one, and the commands beside it."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import websockets
 
+from support.commands import run_command
 from support.dial import dial
 from support.editor import Client
 from support.waiting import BOUND
 from vaultbridge.protocols.editor.socket import EDITOR_PROTOCOL
+from vaultbridge.server.config.model import Config, apply_environment, config_file, load_config
+from vaultbridge.server.serve import ServeOptions, run_server
 
 PROGRAM = [sys.executable, "-m", "vaultbridge"]
 
 
-class Served:
-    """One home with its server. `start` may be called again after `kill` or `end`; `environ` is what both the
-    server and the commands see."""
+class Home:
+    """One home with the bridge that runs for it. `environ` is what both the bridge and the commands see."""
 
     def __init__(self, home: Path, **environ: str) -> None:
         self.home = home
@@ -37,40 +39,8 @@ class Served:
             "PYTHONWARNINGS": "default",
             **environ,
         }
-        self.log = home / "serve.log"
-        self._process: asyncio.subprocess.Process | None = None
-        self.announced: dict[str, Any] = {}
-
-    async def start(self, *arguments: str | Path, port: int | None = 0) -> None:
-        """Serve, and wait until it says that it listens."""
-        given = [str(argument) for argument in arguments]
-        if port is not None:
-            given += ["--port", str(port)]
-        with self.log.open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                *PROGRAM,
-                "serve",
-                *given,
-                "--json",
-                env=self.environ,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=log,
-            )
-        assert self._process.stdout is not None
-        line = await asyncio.wait_for(self._process.stdout.readline(), BOUND)
-        assert line, self.log.read_text("utf-8")
-        self.announced = json.loads(line)
-
-    @property
-    def pid(self) -> int:
-        assert self._process is not None
-        return self._process.pid
-
-    @property
-    def port(self) -> int:
-        port: int = self.announced["port"]
-        return port
+        self.pid = os.getpid()
+        self.port = 0
 
     @property
     def locks(self) -> dict[str, dict[str, Any]]:
@@ -84,26 +54,12 @@ class Served:
         token: str = self.locks[f"{self.port}.lock"]["authToken"]
         return token
 
-    async def kill(self) -> None:
-        """`kill -9`: it has no chance to tidy up."""
-        if self._process is not None and self._process.returncode is None:
-            self._process.kill()
-            await asyncio.wait_for(self._process.wait(), BOUND)
-
-    async def end(self) -> int:
-        """A polite end; gives the exit code."""
-        assert self._process is not None
-        self._process.terminate()
-        return await asyncio.wait_for(self._process.wait(), BOUND)
-
     async def command(
         self, *arguments: str | Path, stdin: bytes | None = None, cwd: Path | None = None
     ) -> tuple[int, str, str]:
         """Run one command to its end: exit code, output, errors."""
-        process = await self.open_command(*arguments, cwd=cwd)
-        out, err = await asyncio.wait_for(process.communicate(stdin or b""), BOUND)
-        assert process.returncode is not None
-        return process.returncode, out.decode(), err.decode()
+        done = await asyncio.to_thread(run_command, *arguments, env=self.environ, cwd=cwd, stdin=stdin or b"")
+        return done.returncode, done.stdout, done.stderr
 
     async def answer(self, *arguments: str | Path) -> Any:
         """The one JSON value a command answers with `--json`."""
@@ -152,6 +108,51 @@ class Served:
             await client.close()
 
 
+class Served(Home):
+    """A bridge in a process of its own. `start` may be called again after `kill` or `end`."""
+
+    def __init__(self, home: Path, **environ: str) -> None:
+        super().__init__(home, **environ)
+        self.log = home / "serve.log"
+        self._process: asyncio.subprocess.Process | None = None
+        self.announced: dict[str, Any] = {}
+
+    async def start(self, *arguments: str | Path, port: int | None = 0) -> None:
+        """Serve, and wait until it says that it listens."""
+        given = [str(argument) for argument in arguments]
+        if port is not None:
+            given += ["--port", str(port)]
+        with self.log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                *PROGRAM,
+                "serve",
+                *given,
+                "--json",
+                env=self.environ,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+            )
+        assert self._process.stdout is not None
+        line = await asyncio.wait_for(self._process.stdout.readline(), BOUND)
+        assert line, self.log.read_text("utf-8")
+        self.announced = json.loads(line)
+        self.pid = self._process.pid
+        self.port = self.announced["port"]
+
+    async def kill(self) -> None:
+        """`kill -9`: it has no chance to tidy up."""
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+            await asyncio.wait_for(self._process.wait(), BOUND)
+
+    async def end(self) -> int:
+        """A polite end; gives the exit code."""
+        assert self._process is not None
+        self._process.terminate()
+        return await asyncio.wait_for(self._process.wait(), BOUND)
+
+
 @asynccontextmanager
 async def served(home: Path, *arguments: str | Path, **options: Any) -> AsyncIterator[Served]:
     server = Served(home)
@@ -160,3 +161,48 @@ async def served(home: Path, *arguments: str | Path, **options: Any) -> AsyncIte
         yield server
     finally:
         await server.kill()
+
+
+@asynccontextmanager
+async def hosted(home: Path, *vaults: Path, config: str = "", **environ: str) -> AsyncIterator[Home]:
+    """Serve in this process, in a tenth of the time that a process of its own takes to start. For tests that
+    neither end the bridge nor read its log, and that wait for commands in the event loop only."""
+    here = Home(home, **environ)
+    file = config_file(here.environ)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    listed = "".join(f"[[vaults]]\npath = {json.dumps(str(vault), ensure_ascii=False)}\n" for vault in vaults)
+    file.write_text(f"{listed}[server]\nport = 0\n{config}", "utf-8")
+
+    def overlay(written: Config) -> Config:
+        return apply_environment(written, here.environ)
+
+    options = ServeOptions(config=overlay(load_config(file)), config_file=file, overlay=overlay)
+    async with run_server(options, here.environ) as listening:
+        here.port = listening.port
+        yield here
+
+
+@asynccontextmanager
+async def serve_beside(
+    vault: Path, port: int = 0, options: Sequence[str] = ()
+) -> AsyncIterator[tuple[int, asyncio.subprocess.Process]]:
+    """Serve one vault, with home, cache and configuration in the folder around it; gives the port and the
+    process. It is killed, not asked, at the end."""
+    environ = {
+        **os.environ,
+        "HOME": str(vault.parent / "home"),
+        "VAULTBRIDGE_CACHE": str(vault.parent / "cache"),
+        "VAULTBRIDGE_CONFIG": str(vault.parent / "config" / "config.toml"),
+    }
+    process = await asyncio.create_subprocess_exec(
+        *PROGRAM, "serve", str(vault), "--port", str(port), "--json", "--no-ide", *options,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, env=environ,
+    )  # fmt: skip
+    assert process.stdout is not None
+    try:
+        line = await asyncio.wait_for(process.stdout.readline(), BOUND)
+        yield json.loads(line)["port"], process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()

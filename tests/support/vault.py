@@ -163,3 +163,6 @@ class VaultProcess(Process):
         result = await self.result("tools/call", {"name": f"obsidian_{tool}", "arguments": arguments})
         (block,) = result["content"]
         return str(block["text"])
+
+    async def list_tool_names(self) -> set[str]:
+        return {tool["name"] for tool in (await self.result("tools/list"))["tools"]}

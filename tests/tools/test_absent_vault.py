@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from review.test_every_door import EDITS, TOOLS
+from support.changing_calls import EDITS, TOOLS
 from support.tools import Small
 from vaultbridge.errors import VaultNotFound
 from vaultbridge.tools.base.tool import Tool

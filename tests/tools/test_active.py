@@ -8,26 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from support.obsidian_files import make_workspace
 from support.tools import Small
 from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, ObsidianNotRunning
 from vaultbridge.tools.active import ObsidianApp
 from vaultbridge.tools.base.tool import ActiveNote, OpenFile, SelectedText
 from vaultbridge.vault.obsidian import make_obsidian_link
 from vaultbridge.vault.scope import Scope
-
-
-def make_workspace(*paths: str) -> str:
-    tabs = [
-        {"id": f"t{n}", "type": "leaf", "state": {"type": "markdown", "state": {"file": path}}}
-        for n, path in enumerate(paths)
-    ]
-    tree = {
-        "main": {"id": "m", "type": "split", "children": [{"id": "g", "type": "tabs", "children": tabs}]},
-        "active": "t0",
-    }
-    return msgspec.json.encode(tree).decode()
 
 
 class Editor:

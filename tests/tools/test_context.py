@@ -8,6 +8,7 @@ import re
 import pytest
 
 from support.drawn_vaults import draw_vault
+from support.long_form import mark_long_after
 from support.scripts import draw_words
 from support.tools import Small
 from vaultbridge.engine.context import gather, render
@@ -16,7 +17,7 @@ from vaultbridge.markdown.text import split_with_starts
 from vaultbridge.vault.scope import Scope
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", mark_long_after(3, range(12)))
 def test_whatever_is_asked_passages_are_exact_and_fit(small: Small, seed: int) -> None:
     rng = random.Random(seed)
     words = [word for word in draw_words(seed, 18) if word.isprintable()]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from support.long_form import mark_long_after
 from support.scripts import draw_mixed_word
 from support.tools import ToolHarness
 from vaultbridge.errors import VaultbridgeError
@@ -91,7 +92,7 @@ class Drawing:
         return rng.choice(ODD_TEXTS) + rng.choice(("", "", " " + rng.choice(ODD_TEXTS)))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", mark_long_after(1, range(3)))
 def test_a_drawn_call_is_answered_or_refused_with_a_reason(sample: ToolHarness, seed: int) -> None:
     around = sample.folder.parent
     (around / "beside.md").write_text("Not in the vault.\n")
@@ -116,7 +117,7 @@ def test_a_drawn_call_is_answered_or_refused_with_a_reason(sample: ToolHarness, 
     assert (around / "beside.md").read_text() == "Not in the vault.\n"
 
 
-@pytest.mark.parametrize("seed", range(100, 102))
+@pytest.mark.parametrize("seed", mark_long_after(1, range(100, 102)))
 def test_drawn_changes_undone_one_after_the_other_leave_the_vault_as_it_was(
     sample: ToolHarness, seed: int
 ) -> None:

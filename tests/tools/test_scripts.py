@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import pytest
 
+from support.long_form import mark_long_after
 from support.scripts import draw_words, list_scripts
 from support.tools import Small
 from support.vault import VaultProcess, make_small_vault, open_engines
@@ -96,7 +97,7 @@ def list_questions(number: int, word: str) -> Iterator[str]:
     yield f"/{word}/"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", mark_long_after(2, SEEDS))
 def test_every_way_of_asking_for_a_word_finds_its_note(small: Small, seed: int) -> None:
     words = drop_equal_words(draw_words(seed, WORDS_AT_ONCE))
     harness = small(make_vault(words))
@@ -106,7 +107,7 @@ def test_every_way_of_asking_for_a_word_finds_its_note(small: Small, seed: int) 
             assert compose(f"N{number}/{word}.md") in found, (ascii(word), ascii(question))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", mark_long_after(2, SEEDS))
 def test_the_lines_that_hold_a_word_are_shown(small: Small, seed: int) -> None:
     words = drop_equal_words(draw_words(seed, WORDS_AT_ONCE))
     harness = small(make_vault(words))
@@ -117,7 +118,7 @@ def test_the_lines_that_hold_a_word_are_shown(small: Small, seed: int) -> None:
             assert f"\n 5: # {word}\n" in shown, (ascii(word), ascii(spelling))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", mark_long_after(2, SEEDS))
 def test_questions_in_every_script_are_answered_with_their_passages(small: Small, seed: int) -> None:
     words = drop_equal_words(draw_words(seed, WORDS_AT_ONCE))
     harness = small(make_vault(words))
@@ -134,7 +135,7 @@ def test_questions_in_every_script_are_answered_with_their_passages(small: Small
             assert any(f"{word} end{number}" in passage.text for passage in passages), ascii(word)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", mark_long_after(2, SEEDS))
 def test_names_tags_properties_and_links_of_every_script(small: Small, seed: int) -> None:
     words = drop_equal_words(draw_words(seed, WORDS_AT_ONCE))
     harness = small(make_vault(words))
@@ -154,7 +155,7 @@ def test_names_tags_properties_and_links_of_every_script(small: Small, seed: int
             assert name_key(word) in name_key(tags), ascii(word)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", mark_long_after(2, SEEDS))
 def test_notes_of_every_script_are_edited_and_renamed_and_links_follow(small: Small, seed: int) -> None:
     words = drop_equal_words(draw_words(seed, WORDS_AT_ONCE))
     half = len(words) // 2
@@ -185,7 +186,7 @@ def test_notes_of_every_script_are_edited_and_renamed_and_links_follow(small: Sm
         assert harness.engine.queries.backlinks(harness.engine.find(target)), number
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", mark_long_after(2, SEEDS))
 def test_names_tags_and_properties_of_every_script_are_suggested(tmp_path: Path, seed: int) -> None:
     words = drop_equal_words(draw_words(seed, WORDS_AT_ONCE))
     engines = open_engines(tmp_path, make_small_vault(tmp_path, make_vault(words)))

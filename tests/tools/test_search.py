@@ -7,6 +7,7 @@ import random
 import pytest
 
 from support.drawn_vaults import draw_vault
+from support.long_form import mark_long_after
 from support.scripts import draw_words
 from support.tools import Small
 from vaultbridge.errors import InvalidArgument, InvalidQuery
@@ -277,7 +278,7 @@ def test_hidden_notes_do_not_exist_for_questions(small: Small) -> None:
     assert text.startswith("(no note has all the words") and "Secret" not in text
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", mark_long_after(2, range(8)))
 def test_whatever_is_asked_rows_are_lines_of_their_notes_and_fit(small: Small, seed: int) -> None:
     rng = random.Random(seed)
     words = [word for word in draw_words(seed, 18) if word.isprintable()]

@@ -303,6 +303,7 @@ def test_two_threads_may_write_at_once(root: Root, cache: Path, trash: Trash) ->
     transactor.close()
 
 
+@pytest.mark.long
 def test_a_journal_cut_or_spoilt_anywhere_costs_history_and_nothing_else(
     root: Root, cache: Path, trash: Trash, folder: Path
 ) -> None:

@@ -124,6 +124,7 @@ def draw_places(size: int) -> Iterator[int]:
     yield from sorted(drawn.sample(range(100, size), FLIPS))
 
 
+@pytest.mark.long
 def test_one_flipped_byte_never_loses_the_history_silently(made: Made) -> None:
     reported = 0
     for at in draw_places(made.file.stat().st_size):

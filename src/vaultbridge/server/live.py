@@ -44,20 +44,26 @@ missed. A check is a few calls of stat."""
 log = logging.getLogger("vaultbridge.config")
 
 
-async def watch(file: Path, tools: Path, refresh: Callable[[], Awaitable[None]]) -> None:
+async def watch(
+    file: Path, tools: Path, refresh: Callable[[], Awaitable[None]], *, poll_seconds: float = POLL_SECONDS
+) -> None:
     """Call `refresh` after every change, and every few seconds, until cancelled. Its exceptions are
     logged."""
     while True:
         folders = _list_folders(file, tools)
         if folders:
-            await _watch_folders(folders, file, tools, refresh)
+            await _watch_folders(folders, file, tools, refresh, poll_seconds)
         else:
-            await asyncio.sleep(POLL_SECONDS)
+            await asyncio.sleep(poll_seconds)
             await _call_logged(refresh)
 
 
 async def _watch_folders(
-    folders: list[Path], file: Path, tools: Path, refresh: Callable[[], Awaitable[None]]
+    folders: list[Path],
+    file: Path,
+    tools: Path,
+    refresh: Callable[[], Awaitable[None]],
+    poll_seconds: float,
 ) -> None:
     """Watch until one of the folders appears or disappears."""
     from watchfiles import Change, awatch
@@ -72,7 +78,7 @@ async def _watch_folders(
         recursive=False,
         debounce=DEBOUNCE_MS,
         step=QUIET_MS,
-        rust_timeout=int(POLL_SECONDS * 1000),
+        rust_timeout=int(poll_seconds * 1000),
         yield_on_timeout=True,
     ):
         await _call_logged(refresh)
