@@ -300,7 +300,16 @@ def _check_index(args: argparse.Namespace) -> Iterator[Finding]:
         )
         fixed = "will not be said again" if args.fix else ""
         yield Finding("Index", "history", "warning", notice, advice, fixed)
+    yield from _check_dictionary()
     yield from _check_model(cache, unknown)
+
+
+def _check_dictionary() -> Iterator[Finding]:
+    """Say that English questions find notes in Chinese; nothing if no dictionary is installed."""
+    from vaultbridge.index.ranking.dictionary import find_package
+
+    if package := find_package():
+        yield Finding("Index", "dictionary", "good", f"English questions find notes in Chinese ({package})")
 
 
 def _check_model(cache: Path, unknown: str) -> Iterator[Finding]:
