@@ -6,16 +6,15 @@ import gzip
 from collections.abc import Callable
 
 from support.index import Vault
-from vaultbridge.index.ranking import neighbours
 from vaultbridge.index.ranking.forms import stem_word
-from vaultbridge.index.ranking.neighbours import find_neighbours
 from vaultbridge.index.ranking.rank import rank
+from vaultbridge.index.ranking.synonyms import _NEIGHBOURS, find_neighbours
 
 Make = Callable[[dict[str, str | bytes]], Vault]
 
 
 def test_the_list_is_in_order_small_and_has_words_only() -> None:
-    packed = neighbours._FILE.read_bytes()
+    packed = _NEIGHBOURS.read_bytes()
     assert len(packed) < 600_000
     lines = gzip.decompress(packed).decode("ascii").splitlines()
     stems = [line.split()[0] for line in lines]
@@ -61,3 +60,11 @@ def test_neighbours_of_words_are_for_english_alone(make_vault: Make) -> None:
     }
     page = rank(make_vault(german).index, "wie ist der garden")
     assert "Lawn.md" not in [str(note.path) for note in page.notes]
+
+
+def test_a_word_of_the_question_is_no_neighbour_of_another(make_vault: Make) -> None:
+    """Each is in the list of the other, and a note with one of them must not count as having both."""
+    assert "quartz" in find_neighbours("granit") and "granite" in find_neighbours("quartz")
+    vault = make_vault({"Both.md": "quartz and granite", "One.md": "quartz", "Many.md": "quartz " * 9})
+    page = rank(vault.index, "quartz granite")
+    assert str(page.notes[0].path) == "Both.md"

@@ -28,9 +28,8 @@ from vaultbridge.index.ranking.forms import (
     stem_word,
     stem_word_of,
 )
-from vaultbridge.index.ranking.neighbours import find_neighbours
 from vaultbridge.index.ranking.question import GRAM, UNITS, Question, Unit, split_grams
-from vaultbridge.index.ranking.synonyms import find_irregular_forms, find_synonyms, respell
+from vaultbridge.index.ranking.synonyms import find_irregular_forms, find_neighbours, find_synonyms, respell
 from vaultbridge.index.ranking.translations import translate, translate_unspaced
 from vaultbridge.index.store.database import EXPANSION, NONE_HIDDEN, Index, read_meta
 from vaultbridge.index.word_table import WordTable
@@ -345,7 +344,13 @@ def _make_concept(vocabulary: Vocabulary, unit: Unit, question: Question, count:
     weight = SYNONYM_WEIGHT if held else ONLY_SYNONYM_WEIGHT
     synonyms = _find_synonyms(vocabulary, {word, *forms}, language, weight)
     if language == "english":
-        known = {word, *forms, *(term.word for term in synonyms)}
+        # A word of the question counts for itself: who asks for quartz and granite wants both.
+        known = {
+            word,
+            *forms,
+            *(term.word for term in synonyms),
+            *(other.words[0] for other in question.units),
+        }
         synonyms += [
             WeightedTerm(other, NEIGHBOUR_WEIGHT, form=True, synonym=True)
             for other in find_neighbours(stem_word(language, word))
