@@ -101,7 +101,7 @@ check: lint types  ## style and types
 
 lock:  ## pin the newest dependencies (needs uv)
 	uv pip compile --quiet --upgrade --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
-	  --extra client pyproject.toml requirements/dev.in -o requirements/dev.lock
+	  --extra client --extra chinese pyproject.toml requirements/dev.in -o requirements/dev.lock
 	uv pip compile --quiet --upgrade --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
 	  pyproject.toml -o requirements/run.lock
 	uv pip compile --quiet --upgrade --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \

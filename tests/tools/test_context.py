@@ -153,3 +153,55 @@ def test_hidden_notes_give_no_passage_no_link_and_no_count(small: Small) -> None
     answer = harness.text("context", question="harvest scythes key door")
     assert "Weather" not in answer and "Linked" not in answer and "key hangs" not in answer
     assert answer.endswith("(notes: 1)")
+
+
+BADGES = "[![Harvest](https://ci.example/h.svg)](https://ci.example/h)"
+PLUGIN = f"""---
+tags: [plugin]
+---
+
+%% ----- Harvest badges ----- %%
+
+{BADGES} {BADGES}
+
+%% ----- end of the badges ----- %%
+
+# Harvest plugin
+
+Counts the harvest of a week.
+
+<!-- Harvest:
+the next part is generated -->
+
+It can draw the harvest of a year.
+
+%% Harvest footer: please do not edit anything below %%
+
+# This note elsewhere
+
+<span>[Edit the harvest](https://x.example/e) | [Copy the harvest](https://x.example/c)</span>
+"""
+
+
+def test_comments_badges_and_footers_are_no_passages(small: Small) -> None:
+    found = gather(small({"Plugin.md": PLUGIN}).engine, "what does the harvest plugin do")
+    assert [(passage.line, passage.text) for passage in found.passages] == [
+        (13, "Counts the harvest of a week."),
+        (18, "It can draw the harvest of a year."),
+    ]
+
+
+def test_they_are_no_places_that_a_search_shows(small: Small) -> None:
+    harness = small({"Plugin.md": PLUGIN})
+    answer = harness.text("search", query="harvest", matches=10)
+    assert "Counts the" in answer and "It can draw" in answer
+    for hidden in ("badges", "generated", "please do not edit", "x.example", "ci.example"):
+        assert hidden not in answer
+
+
+def test_a_note_is_still_found_by_its_comments(small: Small) -> None:
+    harness = small({"Plugin.md": PLUGIN, "Other.md": "Something else.\n"})
+    assert "Plugin.md#Harvest plugin:16: the next part is generated -->" in harness.text(
+        "search", query="generated"
+    )
+    assert harness.text("context", question="generated").startswith("[Plugin.md")

@@ -59,9 +59,8 @@ def draw_texts(seed: int, count: int) -> Iterator[tuple[str, str]]:
         pieces: list[str] = []
         for word in words:
             before, after = rng.choice(["", rng.choice(ODD)]), rng.choice(["", rng.choice(ODD)])
-            # A dash or an operator of the app right before a word asks for something else, and a letter
-            # right after it makes another word.
-            before = "" if before.endswith(("-", "file:", "x")) else before
+            # A letter right before or after a word makes another word.
+            before = "" if before.endswith("x") else before
             after = "" if after[:1].isalpha() else after
             pieces += [f"{before}{word}{after}", *rng.choice(([], [], [rng.choice(ODD + strange)]))]
         yield rng.choice((" ", "  ", "\n")).join(pieces), note
@@ -110,6 +109,17 @@ def test_drawn_texts_are_answered_on_the_command_line(
     answered = json.loads(capsys.readouterr().out)
     assert [hit["path"] for hit in answered["hits"]] == ["English.md"]
     assert answered["reason"] == "no note matches all of it"
+
+
+@pytest.mark.parametrize("text", ["ls -password", "zzz: -password user:", "qq -user -grep"])
+def test_what_looks_excluded_is_found_if_no_note_has_the_rest(small: Small, text: str) -> None:
+    answer = small(FILES).text("search", query=text, matches=0)
+    assert "English.md" in answer and "ranked as plain words" in answer
+
+
+def test_what_is_excluded_is_not_ranked_where_a_note_has_the_rest(small: Small) -> None:
+    answer = small(FILES).text("search", query="Schlüssel zzz -password", matches=0)
+    assert "German.md" in answer and "English.md" not in answer
 
 
 @pytest.mark.parametrize("text", ["(" * 5_000, '"' * QUERY_CHARS, "\\" * QUERY_CHARS, "-(" * 40, "[%:(" * 40])

@@ -15,9 +15,18 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vaultbridge.engine.passages import EarlierPassages, Span, cut_passage, find_body, line_of, share_room
+from vaultbridge.engine.passages import (
+    EarlierPassages,
+    Span,
+    cut_passage,
+    find_body,
+    line_of,
+    share_room,
+    trim,
+)
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.index.fold import fold_text, split_words
+from vaultbridge.index.ranking.boilerplate import find_boilerplate, leave_out
 from vaultbridge.index.ranking.question import read_question
 from vaultbridge.links.resolve import file_name
 from vaultbridge.markdown.text import decode, replace_surrogates, split_with_starts
@@ -213,32 +222,39 @@ def _list_candidates(engine: Engine, page: RankedPage, hub: RankedNote | None) -
 
 
 def _list_sections(note: RankedNote, order: int, text: str, *, whole: bool) -> Iterable[_Candidate]:
-    """The sections of a note that have a body, or the whole note as one."""
+    """The sections of a note that have a body, or the whole note as one. Comments, badges and navigation
+    divide a section, and are not shown."""
     _, starts = split_with_starts(text)
+    boilerplate = find_boilerplate(text)
     place = 0
     for section in note.sections[:1] if whole else note.sections:
         headed = bool(section.heading)
         span = find_body(text, starts, section.line, section.end_line, headed=headed)
         if whole:
             span = find_body(text, starts, 1, len(starts), headed=False)
-        elif span[0] >= span[1] and len(note.sections) == 1:
+        stretches = _list_stretches(text, span, boilerplate)
+        if not stretches and len(note.sections) == 1:
             # Only properties, or a heading right above another: the text below says what it is about.
             span = find_body(text, starts, section.line, len(starts), headed=headed)
-        if span[0] < span[1]:
+            stretches = _list_stretches(text, span, boilerplate)
+        words = _find_matched_words(section)
+        if whole and stretches:
+            stretches = [(stretches[0][0], stretches[-1][1])]
+        elif len(stretches) > 1:
+            held = [
+                span for span in stretches if any(word in fold_text(text[slice(*span)]) for word in words)
+            ]
+            stretches = held or stretches[:1]
+        heading = "" if whole else section.heading.rpartition(" > ")[2]
+        for stretch in stretches:
             weight = SAME_NOTE**place / (1 + order / 3)
-            heading = "" if whole else section.heading.rpartition(" > ")[2]
-            yield _Candidate(
-                note.path,
-                order,
-                heading,
-                text,
-                starts,
-                span,
-                section.score,
-                weight,
-                _find_matched_words(section),
-            )
+            yield _Candidate(note.path, order, heading, text, starts, stretch, section.score, weight, words)
             place += 1
+
+
+def _list_stretches(text: str, span: Span, boilerplate: list[Span]) -> list[Span]:
+    stretches = (trim(text, *stretch) for stretch in leave_out(span, boilerplate))
+    return [(start, end) for start, end in stretches if start < end]
 
 
 def _find_matched_words(section: RankedSection) -> set[str]:

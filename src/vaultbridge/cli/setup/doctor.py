@@ -245,6 +245,7 @@ def _check_vault(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
 
 def _check_index(args: argparse.Namespace) -> Iterator[Finding]:
     from vaultbridge.cli.common import find_cache, find_state, open_vault
+    from vaultbridge.index.ranking.dictionary import find_package
 
     try:
         cache = find_cache(args.vault)
@@ -275,12 +276,7 @@ def _check_index(args: argparse.Namespace) -> Iterator[Finding]:
         return
     size = sum(file.stat().st_size for file in cache.iterdir() if file.is_file())
     if status.complete:
-        yield Finding(
-            "Index",
-            "index",
-            "good",
-            f"{status.total:,} notes and canvases, {size / 1e6:.1f} MB",
-        )
+        yield Finding("Index", "index", "good", f"{status.total:,} notes and canvases, {size / 1e6:.1f} MB")
     elif args.fix:
         from vaultbridge.cli.common import refresh
 
@@ -300,6 +296,8 @@ def _check_index(args: argparse.Namespace) -> Iterator[Finding]:
         )
         fixed = "will not be reported again" if args.fix else ""
         yield Finding("Index", "history", "warning", notice, advice, fixed)
+    if package := find_package():
+        yield Finding("Index", "dictionary", "good", f"English questions find notes in Chinese ({package})")
     yield from _check_model(cache, unknown)
 
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from vaultbridge.index.fold import NEIGHBOURS
 from vaultbridge.index.ranking.concepts import Concept
 from vaultbridge.index.word_table import WordTable, find_notes
 
@@ -134,12 +135,20 @@ def _weigh_occurrences(
         return weights, held
     held = set()
     for term in concept.terms:
-        rows = table.db.execute(
-            "SELECT doc, col, count(*) FROM occurrences WHERE term = ? GROUP BY doc, col", (term.word,)
-        ).fetchall()
-        for id_, column, times in rows:
-            weights[id_] = weights.get(id_, 0.0) + term.weight * COLUMN_WEIGHTS[column] * times
-        by_word[term.word] = {id_ for id_, _, _ in rows}
+        if NEIGHBOURS in term.word:
+            # A word of several characters that are stored one by one.
+            by_word[term.word] = table.find(f'"{term.word}"')
+            for id_ in by_word[term.word]:
+                weights[id_] = weights.get(id_, 0.0) + term.weight
+            for id_ in table.find(f'path : "{term.word}"'):
+                weights[id_] += term.weight * COLUMN_WEIGHTS["path"]
+        else:
+            rows = table.db.execute(
+                "SELECT doc, col, count(*) FROM occurrences WHERE term = ? GROUP BY doc, col", (term.word,)
+            ).fetchall()
+            for id_, column, times in rows:
+                weights[id_] = weights.get(id_, 0.0) + term.weight * COLUMN_WEIGHTS[column] * times
+            by_word[term.word] = {id_ for id_, _, _ in rows}
         if not term.synonym:
             held |= by_word[term.word]
     return weights, held

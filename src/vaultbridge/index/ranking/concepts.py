@@ -15,8 +15,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vaultbridge.index.fold import LAST, stands_apart
+from vaultbridge.index.fold import LAST, NEIGHBOURS, fold_text, stands_apart
 from vaultbridge.index.query.relevance import compute_idf
+from vaultbridge.index.ranking.dictionary import PHRASE_WORDS, Meanings, load_meanings, look_up
 from vaultbridge.index.ranking.forms import (
     CACHED_FORMS,
     FORMS,
@@ -25,8 +26,8 @@ from vaultbridge.index.ranking.forms import (
     stem_word,
     stem_word_of,
 )
-from vaultbridge.index.ranking.question import UNITS, Question, Unit, split_grams
-from vaultbridge.index.ranking.synonyms import find_irregular_forms, find_synonyms, respell
+from vaultbridge.index.ranking.question import GRAM, UNITS, Question, Unit, split_grams
+from vaultbridge.index.ranking.synonyms import find_irregular_forms, find_neighbours, find_synonyms, respell
 from vaultbridge.index.ranking.translations import translate, translate_unspaced
 from vaultbridge.index.store.database import EXPANSION, Index, read_meta
 from vaultbridge.index.word_table import WordTable
@@ -40,8 +41,19 @@ SYNONYMS: Final = 12
 """How much a synonym counts next to the word itself, and if no note has the word; and the most synonyms, with
 their forms."""
 
+NEIGHBOUR_WEIGHT: Final = 0.1
+"""How much a word near in meaning counts. Twice as much helps as many questions as it harms."""
+
 TRANSLATION_WEIGHT: Final = 0.8
 """How much the translation of a word counts."""
+
+CHINESE_WORDS: Final = 12
+CHINESE_TRIED: Final = 40
+"""The most Chinese words for an English one, of those in notes, and the most that are looked for there."""
+
+CHINESE_WORD: Final = "的"
+CHINESE_SHARE: Final = 0.2
+"""A vault has notes in Chinese if at least this share of them has the commonest word of the language."""
 
 SURE_CHARS: Final = 4
 LONGEST_ENDING: Final = 3
@@ -117,6 +129,7 @@ class Vocabulary:
     def __init__(self, index: Index, db: sqlite3.Connection) -> None:
         self.index = index
         self.db = db
+        self.meanings: Meanings = {}
         self.table = WordTable(db)
         generation = read_meta(db, "generation")
         if index.forms is None or index.forms[0] != generation:
@@ -129,6 +142,13 @@ class Vocabulary:
     def count_word(self, word: str) -> int:
         """Returns how many notes have a word."""
         return count_notes(self.db, word)
+
+    def open_dictionary(self, question: Question, count: int) -> None:
+        """Use the Chinese dictionary, if there is one, for an English question to `count` notes of which many
+        are in Chinese."""
+        english = all(unit.shown.isascii() for unit in question.units)
+        if english and self.count_word(CHINESE_WORD) >= CHINESE_SHARE * count:
+            self.meanings = load_meanings()
 
     def count(self, match: str) -> int:
         """Returns how many notes match. They are remembered, because `candidates` needs most of them."""
@@ -169,6 +189,7 @@ def choose_concepts(vocabulary: Vocabulary, question: Question, count: int) -> l
     content = [unit for unit in question.units if not unit.function]
     concepts = _make_concepts(vocabulary, content, question, count)
     concepts += _translate_unspaced(vocabulary, concepts, question, count)
+    concepts += _translate_phrases(vocabulary, question, count)
     if any(concept.notes for concept in concepts if not concept.unit.faint):
         return concepts
     concepts = _make_concepts(vocabulary, sure[:UNITS], question, count)
@@ -210,6 +231,45 @@ def _translate_unspaced(
             concept = Concept(Unit(word, (word,)), tuple(terms), 0, 0.0)
             notes = vocabulary.count(concept.match)
             found.append(replace(concept, notes=notes, idf=compute_idf(notes, count)))
+    return found
+
+
+def _translate_phrases(vocabulary: Vocabulary, question: Question, count: int) -> list[Concept]:
+    """Translates words that have a meaning together, such as "white noise", into Chinese."""
+    found: list[Concept] = []
+    shown = [unit.shown for unit in question.units] if vocabulary.meanings else []
+    for size in range(PHRASE_WORDS, 1, -1):
+        for start in range(len(shown) - size + 1):
+            phrase = " ".join(shown[start : start + size])
+            terms = _find_chinese(vocabulary, phrase, count)
+            if terms:
+                concept = Concept(Unit(phrase, (phrase,)), tuple(terms), 0, 0.0)
+                notes = vocabulary.count(concept.match)
+                found.append(replace(concept, notes=notes, idf=compute_idf(notes, count)))
+    return found
+
+
+def _find_chinese(vocabulary: Vocabulary, word: str, count: int) -> list[WeightedTerm]:
+    """Returns the Chinese words for an English one that occur in notes, those of more than one character
+    first, because a single one means many things."""
+    if not vocabulary.meanings:
+        return []
+    words = look_up(vocabulary.meanings, word)
+    words.sort(key=lambda word: len(word) < GRAM)
+    found: list[WeightedTerm] = []
+    for chinese in words[:CHINESE_TRIED]:
+        single = len(chinese) < GRAM
+        if single and found:
+            break
+        written = NEIGHBOURS.join(fold_text(chinese))
+        if vocabulary.holds(written) and not (
+            single and vocabulary.count_word(written) > FAINT_SHARE * count
+        ):
+            found.append(
+                WeightedTerm(written, TRANSLATION_WEIGHT * (FAINT_WEIGHT if single else 1), synonym=True)
+            )
+        if len(found) == CHINESE_WORDS:
+            break
     return found
 
 
@@ -261,10 +321,24 @@ def _make_concept(vocabulary: Vocabulary, unit: Unit, question: Question, count:
         forms = [
             form for form in forms if form.startswith(word[: max(SURE_CHARS, len(word) - LONGEST_ENDING)])
         ]
+    translated += _find_chinese(vocabulary, word, count)
     held = [*own, *(WeightedTerm(form, FORM_WEIGHT, form=True) for form in forms), *translated]
     held = held or _find_stand_ins(vocabulary, word)
     weight = SYNONYM_WEIGHT if held else ONLY_SYNONYM_WEIGHT
     synonyms = _find_synonyms(vocabulary, {word, *forms}, language, weight)
+    if language == "english":
+        # A word of the question counts for itself: who asks for quartz and granite wants both.
+        known = {
+            word,
+            *forms,
+            *(term.word for term in synonyms),
+            *(other.words[0] for other in question.units),
+        }
+        synonyms += [
+            WeightedTerm(other, NEIGHBOUR_WEIGHT, form=True, synonym=True)
+            for other in find_neighbours(stem_word(language, word))
+            if other not in known and vocabulary.holds(other)
+        ]
     concept = Concept(unit, tuple(held), 0, 0.0)
     if held:
         notes = vocabulary.count(concept.match)

@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from vaultbridge.index.fold import WORD, separate_words, split_words
+from vaultbridge.index.ranking.boilerplate import Span, find_boilerplate, leave_out
 from vaultbridge.index.ranking.concepts import Concept, WeightedTerm
 from vaultbridge.index.ranking.function_words import detect_language
 from vaultbridge.markdown.sections import heading_key
@@ -198,13 +199,15 @@ class PassageReader:
         written = note.text
         if self._paths[id_].endswith(".canvas"):
             written = _blank_syntax(written)
-        self._count_body(note, written)
+        boilerplate = find_boilerplate(note.text)
+        self._count_body(note, written, boilerplate)
         folder, _, name = self._paths[id_].rpartition("/")
         name = name.removesuffix(".md")
         note.name_words = max(1, len(split_words(name)))
         begin = properties[2] if properties is not None else 0
         note.properties_end = len(LINE_END.findall(note.text, 0, begin))
-        lead = [written[begin : begin + LEAD_CHARS]]
+        read = "".join(written[start:end] for start, end in leave_out((begin, len(written)), boilerplate))
+        lead = [read[:LEAD_CHARS]]
         if properties is not None:
             lead += [str(value) for key, value in properties[0].items() if key.lower() in SUMMARIES]
         self._count_fields(
@@ -220,7 +223,9 @@ class PassageReader:
         )
         return note
 
-    def _count_body(self, note: NoteFeatures, written: str) -> None:
+    def _count_body(self, note: NoteFeatures, written: str, boilerplate: list[Span]) -> None:
+        """Count in the text, and remember the places that may be shown: those in boilerplate only if there
+        are no others."""
         separated = separate_words(written)
         if "\r" in separated:
             separated = separated.replace("\r\n", "\n").replace("\r", "\n")
@@ -231,12 +236,20 @@ class PassageReader:
         found.sort(key=_place_of)
         body = note.fields["body"] = {}
         starts = [section.line for section in note.sections]
+        lines: list[int] = []
         line, counted = 1, 0
         for at, place, term in found:
             # Separating the words moves characters, but no line ends.
             line += separated.count("\n", counted, at)
             counted = at
+            lines.append(line)
             _add(body, place, term)
+        skipped = _list_lines(note.text, boilerplate) if found and boilerplate else set()
+        if skipped.issuperset(lines):
+            skipped = set()
+        for line, (at, place, term) in zip(lines, found, strict=True):
+            if line in skipped:
+                continue
             section = note.sections[bisect_right(starts, line) - 1]
             _add(section.counts, place, term)
             if line == section.line and section.level:
@@ -362,6 +375,15 @@ def find_word(separated: str, word: str) -> list[int]:
 def _in_word(char: str) -> bool:
     """Whether a character of separated text belongs to a word. All that do not are ASCII."""
     return char >= "\x80" or char.isalnum()
+
+
+def _list_lines(text: str, spans: list[Span]) -> set[int]:
+    """Returns the numbers of the lines of some stretches of text."""
+    found: set[int] = set()
+    for start, end in spans:
+        first = 1 + len(LINE_END.findall(text, 0, start))
+        found.update(range(first, first + 1 + len(LINE_END.findall(text, start, end))))
+    return found
 
 
 def _split(text: str, headings: list[_Heading]) -> list[SectionFeatures]:

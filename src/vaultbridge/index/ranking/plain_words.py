@@ -81,7 +81,7 @@ def answer_query(
 def _answer_operators(
     query: str, rank: Callable[[str], RankedPage], search: Callable[[str], SearchPage]
 ) -> Answered:
-    words = query
+    readings = [query]
     try:
         exact = search(query)
     except InvalidQuery as error:
@@ -92,10 +92,12 @@ def _answer_operators(
         reason = NOTHING_EXACT
         if exact.total:
             return Answered(exact=exact)
-        words = list_words(parse_query(query))
-    ranked = rank(words)
-    if ranked.total:
-        return Answered(ranked, reason=reason)
+        # In `ls -la`, what is excluded may be all that a note has.
+        readings.insert(0, list_words(parse_query(query)))
+    for words in readings:
+        ranked = rank(words)
+        if ranked.total:
+            return Answered(ranked, reason=reason)
     # Signs alone, such as `:)`, are no words, but a note may contain them.
     return Answered(exact=search_literally(query, search), reason=reason)
 

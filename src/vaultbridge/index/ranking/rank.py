@@ -160,6 +160,7 @@ class _Ranking:
         usual = find_language(index, db)
         question = read_question(self.text, usual)
         vocabulary = Vocabulary(index, db)
+        vocabulary.open_dictionary(question, count)
         short, self.left_out = shorten_question(vocabulary, question)
         self.shortened = short is not question
         self.names = list_names(question)
@@ -168,8 +169,11 @@ class _Ranking:
         self.more = False
         self.extra_views = extra_views
         sure = any(unit.function and not unit.is_gram for unit in question.units)
-        foreign = question.language if sure and question.language != usual else ""
-        self.reader = PassageReader(db, self.concepts, self.paths, self.candidates.by_word, foreign)
+        # Who asks in English about notes in Chinese does not want those in English first.
+        foreign = sure and question.language != usual and not vocabulary.meanings
+        self.reader = PassageReader(
+            db, self.concepts, self.paths, self.candidates.by_word, question.language if foreign else ""
+        )
         self.views = Views(self.concepts, average)
 
     def order(self) -> tuple[list[Scored], list[int]]:

@@ -219,7 +219,10 @@ class Searches:
             hint = f"One of: {', '.join(SEARCHES)}."
             raise InvalidArgument(f"kind is {kind[:40]!r}.", argument="kind", hint=hint)
         if len(query) > QUERY_CHARS:
-            raise InvalidArgument(f"The query is longer than {QUERY_CHARS} characters.", argument="q")
+            if kind == "exact":
+                raise InvalidArgument(f"The query is longer than {QUERY_CHARS} characters.", argument="q")
+            # A paragraph pasted into the search field: its beginning says what it is about.
+            query = query[:QUERY_CHARS]
         limit = call.number("limit", 30, least=1, most=HITS)
         offset = call.number("offset", 0)
         if not query.strip():
