@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sqlite3
 import sys
 import tomllib
 from collections.abc import Callable
@@ -30,7 +29,6 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from retrieval_bench import (
-    SHOWN,
     Answer,
     Asked,
     Figures,
@@ -40,6 +38,7 @@ from retrieval_bench import (
     find_by_any_word,
     find_by_rank,
     judge,
+    make_sqlite_answer,
     measure,
     read_questions,
     take_half,
@@ -47,7 +46,6 @@ from retrieval_bench import (
 
 from vaultbridge.engine import Engine
 from vaultbridge.engine.context import ContextPassage, gather
-from vaultbridge.index.fold import separate_words, split_words
 
 QUESTIONS = Path(__file__).with_name("questions")
 
@@ -84,31 +82,6 @@ def read_sets(folder: Path, half: str) -> list[QuestionSet]:
         asked = take_half(read_questions(QUESTIONS / written["questions"]), half)
         found.append(QuestionSet(written["name"], clone / written["folder"], written["language"], asked))
     return found
-
-
-def make_sqlite_answer(vault: Path) -> Answer:
-    """Any of the words, in the order of SQLite's full-text table, over the words that our index has."""
-    paths: list[str] = []
-    db = sqlite3.connect(":memory:")
-    db.execute("CREATE VIRTUAL TABLE notes USING fts5(name, body, tokenize=ascii)")
-    for file in sorted(vault.rglob("*.md")):
-        path = file.relative_to(vault).as_posix()
-        if path.startswith(".") or "/." in path:
-            continue
-        text = file.read_bytes().decode("utf-8", "replace")
-        db.execute("INSERT INTO notes VALUES (?, ?)", (separate_words(file.stem), separate_words(text)))
-        paths.append(path)
-
-    def answer(_: Engine, question: str) -> list[str]:
-        words = " OR ".join(f'"{word}"' for word in dict.fromkeys(split_words(question)))
-        if not words:
-            return []
-        rows = db.execute(
-            "SELECT rowid FROM notes WHERE notes MATCH ? ORDER BY rank LIMIT ?", (words, SHOWN)
-        ).fetchall()
-        return [paths[row - 1] for (row,) in rows]
-
-    return answer
 
 
 def judge_packs(engine: Engine, asked: list[Asked]) -> Pack:

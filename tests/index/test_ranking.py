@@ -463,8 +463,7 @@ def test_the_note_of_that_name_comes_first(make_vault: Make) -> None:
         {"Moon.md": "A body.", "Log.md": "moon moon moon moon", "Selene.md": "---\naliases: [Luna]\n---\n"}
     )
     assert list_paths(rank(vault.index, "Moon"))[0] == "Moon.md"
-    # A moon is something like it, and comes after.
-    assert list_paths(rank(vault.index, "luna")) == ["Selene.md", "Log.md", "Moon.md"]
+    assert list_paths(rank(vault.index, "luna")) == ["Selene.md"]
 
 
 def test_hidden_notes_are_neither_ranked_nor_counted(make_vault: Make) -> None:
@@ -500,7 +499,7 @@ def test_a_word_of_any_script_is_found(make_vault: Make, seed: int) -> None:
         assert f"{number}.md" in list_paths(page), word
 
 
-@pytest.mark.parametrize("question", ["", "   ", "?!", "\ud800", "a" * 5000, "\x00", "xyzzy\n\nplugh"])
+@pytest.mark.parametrize("question", ["", "   ", "?!", "\ud800", "a" * 5000, "\x00", "quartz\n\ngranite"])
 def test_odd_questions_are_answered(make_vault: Make, question: str) -> None:
     vault = make_vault({"A.md": "stone"})
     assert list_paths(rank(vault.index, question)) == []

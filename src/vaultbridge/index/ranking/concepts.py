@@ -27,7 +27,7 @@ from vaultbridge.index.ranking.forms import (
     stem_word_of,
 )
 from vaultbridge.index.ranking.question import GRAM, UNITS, Question, Unit, split_grams
-from vaultbridge.index.ranking.synonyms import find_irregular_forms, find_neighbours, find_synonyms, respell
+from vaultbridge.index.ranking.synonyms import find_irregular_forms, find_synonyms, respell
 from vaultbridge.index.ranking.translations import translate, translate_unspaced
 from vaultbridge.index.store.database import EXPANSION, Index, read_meta
 from vaultbridge.index.word_table import WordTable
@@ -40,9 +40,6 @@ ONLY_SYNONYM_WEIGHT: Final = 0.4
 SYNONYMS: Final = 12
 """How much a synonym counts next to the word itself, and if no note has the word; and the most synonyms, with
 their forms."""
-
-NEIGHBOUR_WEIGHT: Final = 0.1
-"""How much a word near in meaning counts. Twice as much helps as many questions as it harms."""
 
 TRANSLATION_WEIGHT: Final = 0.8
 """How much the translation of a word counts."""
@@ -326,19 +323,6 @@ def _make_concept(vocabulary: Vocabulary, unit: Unit, question: Question, count:
     held = held or _find_stand_ins(vocabulary, word)
     weight = SYNONYM_WEIGHT if held else ONLY_SYNONYM_WEIGHT
     synonyms = _find_synonyms(vocabulary, {word, *forms}, language, weight)
-    if language == "english":
-        # A word of the question counts for itself: who asks for quartz and granite wants both.
-        known = {
-            word,
-            *forms,
-            *(term.word for term in synonyms),
-            *(other.words[0] for other in question.units),
-        }
-        synonyms += [
-            WeightedTerm(other, NEIGHBOUR_WEIGHT, form=True, synonym=True)
-            for other in find_neighbours(stem_word(language, word))
-            if other not in known and vocabulary.holds(other)
-        ]
     concept = Concept(unit, tuple(held), 0, 0.0)
     if held:
         notes = vocabulary.count(concept.match)

@@ -1,26 +1,19 @@
 """What the stemmer does not know of English: everyday synonyms, irregular forms, British and American
-spelling, and words that are merely near in meaning.
+spelling.
 
 People ask for a picture where the note says image. Synonyms replace each other at a small weight. The lists
-(`words/synonyms.txt`) contain only common words, because technical terms are used exactly. The neighbours
-(`words/neighbours.txt.gz`) are many and were chosen by a machine, so they count least: they were distilled
-once, offline, by `benchmarks/distil_neighbours.py`, and nothing but that list is needed here."""
+(`words/synonyms.txt`) contain only common words, because technical terms are used exactly."""
 
 from __future__ import annotations
 
-import gzip
-from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from pathlib import Path
 from typing import Final
 
 from vaultbridge.index.ranking.word_lists import SHARED_LETTERS, load_word_lists
 
 _SPELLINGS: Final = (("our", "or"), ("is", "iz"), ("ys", "yz"), ("tre", "ter"), ("ogue", "og"), ("ll", "l"))
 """British and American spellings."""
-
-_NEIGHBOURS: Final = Path(__file__).with_name("words") / "neighbours.txt.gz"
 
 Stem = Callable[[str], str]
 
@@ -83,17 +76,3 @@ def respell(word: str) -> set[str]:
         for old, new in (pair, pair[::-1])
         if old in word and len(word) > len(old) + 2
     } - {word}
-
-
-@lru_cache(1)
-def _load_neighbours() -> list[str]:
-    """Returns the lines of the list, in order: as a dictionary it would take three times the memory."""
-    return gzip.decompress(_NEIGHBOURS.read_bytes()).decode("ascii").splitlines()
-
-
-def find_neighbours(stem: str) -> list[str]:
-    """Returns the words nearest in meaning to the words with a stem, nearest first."""
-    lines = _load_neighbours()
-    place = bisect_left(lines, f"{stem} ")
-    first, *others = lines[place].split() if place < len(lines) else [""]
-    return others if first == stem else []
