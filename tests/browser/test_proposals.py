@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -28,6 +30,7 @@ from browser.serving import CONNECTED, Serving
 from support.editor import finish_call
 from support.files import write_vault
 from support.ports import held_port
+from support.waiting import BOUND
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 

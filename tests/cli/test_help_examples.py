@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.test_document_commands import make_home, run_lines
+from cli.shown_commands import make_home, run_lines
 from support.background import ending_bridges
 from support.files import write_vault
 from vaultbridge.cli.commands import COMMANDS, find_command

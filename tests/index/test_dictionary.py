@@ -49,15 +49,6 @@ def test_without_the_dictionary_nothing_is_translated(make_vault: Make, without_
     assert [str(note.path) for note in page.notes] == ["English.md"]
 
 
-def test_hidden_notes_neither_appear_nor_count(make_vault: Make) -> None:
-    fewer = {name: text for name, text in NOTES.items() if name != "睡眠.md"}
-    alone = rank(make_vault(fewer).index, "sleep quality train")
-    page = rank(make_vault(NOTES).index, "sleep quality train", visible=lambda path: path != "睡眠.md")
-    assert [str(note.path) for note in page.notes] == ["旅行.md", "English.md"]
-    scores = [{note.path: note.score for note in found.notes} for found in (page, alone)]
-    assert scores[0] == scores[1]
-
-
 def test_an_english_vault_needs_no_dictionary(make_vault: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     load_meanings.cache_clear()
     rank(

@@ -105,10 +105,11 @@ PAGE_CALLS: dict[str, dict[str, Any]] = {
     "POST /note": {"path": "New.md", "text": "new"},
     "POST /today": {},
     "POST /task": {"path": "A.md", "line": 9},
+    "POST /attachment": {"path": "A.md", "name": "a.png", "data": "AAAA"},
     "POST /move": {"path": "A.md", "to": "Z.md"},
     "POST /delete": {"path": "A.md"},
 }
-"""What a token may ask for through the page's API; `expected` is added."""
+"""What a token may ask for through the page's API; `expected` is added where the text of the file matters."""
 
 
 def read_files(folder: Path) -> dict[str, bytes]:
@@ -292,7 +293,7 @@ async def ask_page(served: Served, route: str, body: dict[str, Any], secret: str
     headers = {"Authorization": f"Bearer {secret}"}
     method, path = route.replace("{id}", "x").replace("{action}", "pause").split()
     url = f"{served.url}/page/api"
-    if "path" in body and (served.vault / body["path"]).exists():
+    if "path" in body and "data" not in body and (served.vault / body["path"]).exists():
         async with served.http.get(f"{url}/note", params={"path": body["path"]}, headers=headers) as response:
             body = {**body, "expected": (await response.json())["hash"]}
     async with served.http.request(method, f"{url}{path}", json=body, headers=headers) as response:

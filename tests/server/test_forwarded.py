@@ -58,10 +58,6 @@ def routes(monkeypatch: pytest.MonkeyPatch) -> Routes:
     return list_routes
 
 
-def make_bearer(secret: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {secret}"}
-
-
 def read_own_token(served: Served) -> str:
     lock = next(served.home.glob(".claude/ide/*.lock"))
     token: str = json.loads(lock.read_text())["authToken"]

@@ -18,10 +18,10 @@ from multidict import CIMultiDict
 from server.callers import ask_page, make_bearer, make_owner_headers
 from server.conftest import Served, Serving, build_index
 from support.files import write_vault
+from support.plain_texts import FILES as PLAIN_FILES
+from support.plain_texts import draw_texts
 from support.reviewer import person
 from support.waiting import BOUND
-from tools.test_plain_text import FILES as PLAIN_FILES
-from tools.test_plain_text import draw_texts
 from vaultbridge.index.store.database import Index
 from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.web.api.vault import FILES_CHANGED, QUERY_CHARS, FileTimes, find_changes
@@ -283,7 +283,7 @@ async def test_a_picture_is_added_where_the_settings_put_it_and_the_note_is_not_
         _, part = served.tokens.make("part", deny=("Private/**",))
         for token, path, expected in ((reader, "Trips/Alps.md", 403), (part, "Private/Diary.md", 404)):
             body = {"path": path, **content}
-            status, _ = await ask(served, "/attachment", make_bearer(token), method="POST", json=body)
+            status, _ = await ask_page(served, "/attachment", make_bearer(token), method="POST", json=body)
             assert status == expected
     assert sorted(file.name for file in folder.rglob("*.png")) == ["peak.png"]
 

@@ -92,8 +92,9 @@ def _answer_operators(
         reason = NOTHING_EXACT
         if exact.total:
             return Answered(exact=exact)
+        parsed = parse_query(query)
         # In `ls -la`, what is excluded may be all that a note has.
-        readings.insert(0, list_words(parse_query(query)))
+        readings = [list_words(parsed), " ".join(_find_texts(parsed, excluded=True))]
     for words in readings:
         ranked = rank(words)
         if ranked.total:
