@@ -48,7 +48,8 @@ def close(twins: Twins) -> None:
 def names_folder_with_hidden_files(arguments: dict[str, Any]) -> bool:
     """A folder that contains hidden files cannot be moved or deleted, which SECURITY.md explains."""
     named = repr(arguments).lower()
-    return any(f"{folder}{end}" in named for folder in ("mixed", "'pub") for end in ("'", "/'"))
+    # However it is spelled: "Pub/../Pub/" too.
+    return any(f"{start}{end}" in named for start in ("mixed", "'pub", "/pub") for end in ("'", "/'"))
 
 
 def try_call(

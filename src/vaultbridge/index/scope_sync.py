@@ -241,7 +241,7 @@ class ScopeSynchronizer:
             for row in source.execute(f"SELECT {STORED_COLUMNS} FROM files ORDER BY id"):
                 if self._members.shows(row[1]) and row[1] not in links:
                     stored = StoredFile(*row)
-                    if mine.pop(stored.id, None) != hash(row) or not _tells_content(stored):
+                    if mine.pop(stored.id, None) != hash(row):
                         rows[stored.id] = stored
         rows |= dict.fromkeys(mine)
         return rows, tuple(sorted(links))
