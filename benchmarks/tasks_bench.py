@@ -4,8 +4,10 @@
 
 Each request is scripted as a careful assistant would call the tools of that server, and carried out over
 stdio on a fresh copy of the same vault. Afterwards the notes on disk, or the answer, must be what was asked
-for: a request that left any other note changed is not done. Tokens are those of each call's name, arguments
-and answer; the list of tools is counted once. The exit code is 1 if ours costs more than the goal.
+for, and nothing else: a request that left any other note changed, or whose answer names a note that it must
+not, is not done. Tokens are those of each call's name, arguments and answer; the list of tools is counted
+once. The instructions that a server gives are shown beside the sum, because not every client passes them on.
+The exit code is 1 if ours costs more than the goal.
 """
 
 from __future__ import annotations
@@ -67,35 +69,46 @@ def fulfil(server: Server, request: Request) -> Done:
                 make_change(assistant)
                 assistant.forget()
                 assert not request.check(place.vault, "")
-            why = ""
+            why, told = "", None
             try:
-                script[request.name](assistant)
+                told = script[request.name](assistant)
             except NotPossible as reason:
                 why = str(reason)
-        done = not why and request.check(place.vault, "\n".join(assistant.texts))
+        done = not why and request.check(place.vault, told or "")
         return Done(done, assistant.calls, 0, assistant.errors, assistant.texts, why)
 
 
-def list_tools(server: Server) -> str:
+def list_tools(server: Server) -> tuple[str, str]:
+    """The list of tools, and what the server tells a model about itself."""
     with tempfile.TemporaryDirectory(prefix="tasks-", ignore_cleanup_errors=True) as work:
         place = Place(Path(work))
         with Session(server, place) as session:
-            return describe_tools(session.client.request("tools/list", {})["result"]["tools"])
+            tools = session.client.request("tools/list", {})["result"]["tools"]
+            return describe_tools(tools), session.client.instructions
 
 
-def measure(server: Server, counter: TokenCounter, only: list[str] | None) -> tuple[dict[str, Done], int]:
+@dataclass
+class Measured:
+    """The requests of one server by name, and what it costs before any: its tools and its instructions."""
+
+    results: dict[str, Done]
+    listing: int
+    instructions: int
+
+
+def measure(server: Server, counter: TokenCounter, only: list[str] | None) -> Measured:
     results = {
         request.name: fulfil(server, request) for request in REQUESTS if only is None or request.name in only
     }
     flat = [text for result in results.values() for text in result.texts]
-    counts = iter(counter.count([list_tools(server), *flat]))
-    listing = next(counts)
+    counts = iter(counter.count([*list_tools(server), *flat]))
+    listing, instructions = next(counts), next(counts)
     for result in results.values():
         result.tokens = sum(next(counts) for _ in result.texts)
-    return results, listing
+    return Measured(results, listing, instructions)
 
 
-def render(measured: Mapping[str, tuple[dict[str, Done], int]], versions: Mapping[str, str]) -> str:
+def render(measured: Mapping[str, Measured], versions: Mapping[str, str]) -> str:
     names = list(measured)
     rows = [
         ["", *(f"{name} {versions[name]}" for name in names)],
@@ -104,14 +117,14 @@ def render(measured: Mapping[str, tuple[dict[str, Done], int]], versions: Mappin
     for request in REQUESTS:
         row = [f"{request.name}: {request.asked}"]
         for name in names:
-            result = measured[name][0].get(request.name)
+            result = measured[name].results.get(request.name)
             row.append(_render_result(result) if result is not None else "")
         rows.append(row)
-    totals = {name: _total(*measured[name]) for name in names}
+    totals = {name: _total(measured[name]) for name in names}
     for title, key in (
         ("**done**", "done"), ("**calls**", "calls"), ("**errors**", "errors"),
         ("tokens of calls and answers", "spent"), ("tokens of the list of tools", "listing"),
-        ("**tokens together**", "tokens"),
+        ("**tokens together**", "tokens"), ("besides, tokens of the instructions", "instructions"),
     ):  # fmt: skip
         rows.append([title, *(f"{totals[name][key]:,}" for name in names)])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
@@ -124,7 +137,8 @@ def _render_result(result: Done) -> str:
     return f"{calls}, {result.tokens:,} tokens"
 
 
-def _total(results: Mapping[str, Done], listing: int) -> dict[str, int]:
+def _total(measured: Measured) -> dict[str, int]:
+    results, listing = measured.results, measured.listing
     spent = sum(result.tokens for result in results.values())
     return {
         "done": sum(result.done for result in results.values()),
@@ -133,6 +147,7 @@ def _total(results: Mapping[str, Done], listing: int) -> dict[str, int]:
         "spent": spent,
         "listing": listing,
         "tokens": spent + listing,
+        "instructions": measured.instructions,
     }
 
 
@@ -152,8 +167,8 @@ def main() -> int:
         print(f"without {name}: {why}", file=sys.stderr)
     counter = TokenCounter()
     measured = {server.name: measure(server, counter, args.request) for server in servers}
-    for name, (results, _) in measured.items():
-        for request, result in results.items():
+    for name, answers in measured.items():
+        for request, result in answers.results.items():
             if args.verbose:
                 for text in result.texts:
                     print(f"-- {name}, {request}\n{text}\n")
@@ -164,10 +179,10 @@ def main() -> int:
     if args.json:
         figures = {
             name: {
-                "requests": {key: _figures(result) for key, result in results.items()},
-                **_total(results, listing),
+                "requests": {key: _figures(result) for key, result in answers.results.items()},
+                **_total(answers),
             }
-            for name, (results, listing) in measured.items()
+            for name, answers in measured.items()
         }
         text = json.dumps(figures, indent=1, ensure_ascii=False)
         if args.json == "-":
@@ -181,7 +196,7 @@ def main() -> int:
         DOCUMENT.write_text(f"{head}{BEGIN}\n\n{table}\n\nTokens: {counter.name}.\n\n{END}{tail}", "utf-8")
     if args.request or OURS not in measured:
         return 0
-    total = _total(*measured[OURS])
+    total = _total(measured[OURS])
     good = (
         total["done"] == len(REQUESTS)
         and not total["errors"]

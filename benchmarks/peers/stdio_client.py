@@ -57,7 +57,8 @@ class Client:
         try:
             who = {"name": "benchmark", "version": "1"}
             asked = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": who}
-            self.request("initialize", asked, seconds=START_SECONDS)
+            started = self.request("initialize", asked, seconds=START_SECONDS)
+            self.instructions = str(started.get("result", {}).get("instructions") or "")
             self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         except ServerFailed:
             self.close()

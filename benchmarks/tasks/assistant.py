@@ -37,8 +37,9 @@ class Assistant:
         self.texts.clear()
 
 
-Script = Mapping[str, Callable[[Assistant], object]]
-"""How an assistant that has read a server's list of tools fulfils each request, by the request's name.
+Script = Mapping[str, Callable[[Assistant], str | None]]
+"""How an assistant that has read a server's list of tools fulfils each request, by the request's name. Of a
+request that asks for something, it returns what the person is told.
 
 A script knows what the person said, which day it is and what its calls answered: nothing else of the vault.
 """

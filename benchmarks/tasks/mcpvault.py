@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tasks.assistant import Assistant, NotPossible, Script
-from tasks.vault import CHANGED_ROUTES, LAST_WEEK, ROUTES, TODAY
+from tasks.vault import CHANGED_ROUTES, LAST_WEEK, ROUTES, SINCE, TODAY
 
 MOST_FOUND = 20
 """What `search_notes` accepts as its highest limit."""
@@ -36,9 +36,9 @@ def patch(assistant: Assistant, path: str, old: str, new: str, **arguments: Any)
     assistant.call("patch_note", path=path, oldString=old, newString=new, **arguments)
 
 
-def decide(assistant: Assistant) -> None:
+def decide(assistant: Assistant) -> str:
     [note] = search(assistant, "sync", limit=5)
-    read(assistant, note["p"])
+    return read(assistant, note["p"])
 
 
 def add_task_today(assistant: Assistant) -> None:
@@ -78,16 +78,16 @@ def merge(assistant: Assistant) -> None:
     assistant.call("delete_note", path=source, confirmPath=source, trashMode="local")
 
 
-def make_table(assistant: Assistant) -> None:
+def make_table(assistant: Assistant) -> str:
     notes = search(assistant, "rating", searchFrontmatter=True, searchContent=False)
     best = [note["p"] for note in notes if int(note["ex"].rpartition("rating: ")[2]) >= 4]
-    assistant.call("read_multiple_notes", paths=best, includeContent=False)
+    return assistant.call("read_multiple_notes", paths=best, includeContent=False)
 
 
-def read_last_week(assistant: Assistant) -> None:
+def read_last_week(assistant: Assistant) -> str:
     first = find(assistant, str(LAST_WEEK[0]))
     paths = [first.replace(str(LAST_WEEK[0]), str(day)) for day in LAST_WEEK]
-    assistant.call("read_multiple_notes", paths=paths, includeFrontmatter=False)
+    return assistant.call("read_multiple_notes", paths=paths, includeFrontmatter=False)
 
 
 def list_untagged(_: Assistant) -> None:
@@ -129,13 +129,14 @@ def link_mentions(assistant: Assistant) -> None:
             patch(assistant, note["p"], "Solar kiln", "[[Solar kiln]]")
 
 
-def list_backlinks(assistant: Assistant) -> None:
-    search(assistant, "[[Harbour")
+def list_backlinks(assistant: Assistant) -> str:
+    notes = search(assistant, "[[Harbour")
+    return "\n".join(note["t"] for note in notes if "[[Harbour" in note["ex"])
 
 
-def export(assistant: Assistant) -> None:
+def export(assistant: Assistant) -> str:
     notes = search(assistant, "kiln", pathPrefix="Workshop")
-    assistant.call("read_multiple_notes", paths=[note["p"] for note in notes if "Kiln" in note["t"]])
+    return assistant.call("read_multiple_notes", paths=[note["p"] for note in notes if "Kiln" in note["t"]])
 
 
 def tick_due_task(assistant: Assistant) -> None:
@@ -159,8 +160,9 @@ def extract_section(assistant: Assistant) -> None:
     patch(assistant, path, section, "[[Routes]]")
 
 
-def list_recent(assistant: Assistant) -> None:
-    assistant.call("get_vault_stats", recentCount=10)
+def list_recent(assistant: Assistant) -> str:
+    notes = json.loads(assistant.call("get_vault_stats", recentCount=10))["recent"]
+    return "\n".join(note["path"] for note in notes if note["modified"] / 1000 >= SINCE)
 
 
 def change_routes(assistant: Assistant) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any
 
 from tasks.assistant import Assistant, NotPossible, Script
-from tasks.vault import CHANGED_ROUTES, LAST_WEEK, ROUTES, TODAY
+from tasks.vault import CHANGED_ROUTES, LAST_WEEK, ROUTES, SINCE, TODAY
 
 VAULT = "vault"
 """The name of the folder, which every call repeats. The call that asks for it is not counted."""
@@ -36,8 +37,9 @@ def replace(assistant: Assistant, path: str, old: str, new: str) -> None:
     call(assistant, "edit-note", filename=path, operation="find_and_replace", search=old, content=new)
 
 
-def decide(assistant: Assistant) -> None:
-    search(assistant, "What did we decide about syncing, and why?", limit=5)
+def decide(assistant: Assistant) -> str:
+    notes = search(assistant, "What did we decide about syncing, and why?", limit=5)
+    return "\n".join(snippet["text"] for note in notes for snippet in note["snippets"])
 
 
 def add_task_today(assistant: Assistant) -> None:
@@ -68,14 +70,15 @@ def merge(assistant: Assistant) -> None:
     call(assistant, "delete-note", filename=source)
 
 
-def make_table(assistant: Assistant) -> None:
-    for note in search(assistant, "rating: [4-9]", regex=True):
-        call(assistant, "frontmatter", filename=note["path"], action="get")
+def make_table(assistant: Assistant) -> str:
+    notes = search(assistant, "rating: [4-9]", regex=True)
+    return "\n".join(call(assistant, "frontmatter", filename=note["path"], action="get") for note in notes)
 
 
-def read_last_week(assistant: Assistant) -> None:
-    for day in LAST_WEEK:
-        call(assistant, "periodic", period="daily", action="get", date=str(day))
+def read_last_week(assistant: Assistant) -> str:
+    return "\n".join(
+        call(assistant, "periodic", period="daily", action="get", date=str(day)) for day in LAST_WEEK
+    )
 
 
 def list_untagged(_: Assistant) -> None:
@@ -122,13 +125,13 @@ def link_mentions(assistant: Assistant) -> None:
         replace(assistant, note["path"], "Solar kiln", "[[Solar kiln]]")
 
 
-def list_backlinks(assistant: Assistant) -> None:
-    call(assistant, "wikilinks", query="backlinks", filename=find(assistant, "Harbour"))
+def list_backlinks(assistant: Assistant) -> str:
+    return call(assistant, "wikilinks", query="backlinks", filename=find(assistant, "Harbour"))
 
 
-def export(assistant: Assistant) -> None:
-    for note in search(assistant, "kiln", path="Workshop", searchType="filename"):
-        call(assistant, "read-note", filename=note["path"])
+def export(assistant: Assistant) -> str:
+    notes = search(assistant, "kiln", path="Workshop", searchType="filename")
+    return "\n".join(call(assistant, "read-note", filename=note["path"]) for note in notes)
 
 
 def tick_due_task(assistant: Assistant) -> None:
@@ -149,8 +152,10 @@ def extract_section(assistant: Assistant) -> None:
     replace(assistant, path, section, "[[Routes]]")
 
 
-def list_recent(assistant: Assistant) -> None:
-    call(assistant, "vault-info", query="recent", limit=10)
+def list_recent(assistant: Assistant) -> str:
+    notes = json.loads(call(assistant, "vault-info", query="recent", limit=10))["recent"]
+    recent = (note for note in notes if datetime.fromisoformat(note["modified"]).timestamp() >= SINCE)
+    return "\n".join(note["path"] for note in recent)
 
 
 def change_routes(assistant: Assistant) -> None:

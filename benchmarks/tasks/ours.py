@@ -21,8 +21,8 @@ def list_rows(answer: str) -> list[str]:
     return [row for row in answer.splitlines() if row and not row.startswith("(")]
 
 
-def decide(assistant: Assistant) -> None:
-    assistant.call("obsidian_context", question="What did we decide about syncing, and why?")
+def decide(assistant: Assistant) -> str:
+    return assistant.call("obsidian_context", question="What did we decide about syncing, and why?")
 
 
 def add_task_today(assistant: Assistant) -> None:
@@ -41,18 +41,18 @@ def merge(assistant: Assistant) -> None:
     assistant.call("obsidian_edit_note", op="merge", name="Ada", to="Ada Lund")
 
 
-def make_table(assistant: Assistant) -> None:
+def make_table(assistant: Assistant) -> str:
     properties = assistant.call("obsidian_properties")
     assert "rating  number" in properties and "author  text" in properties
-    assistant.call("obsidian_base_query", base=BOOKS)
+    return assistant.call("obsidian_base_query", base=BOOKS)
 
 
-def read_last_week(assistant: Assistant) -> None:
-    assistant.call("obsidian_daily_note", date=str(LAST_WEEK[0]), until=str(LAST_WEEK[-1]))
+def read_last_week(assistant: Assistant) -> str:
+    return assistant.call("obsidian_daily_note", date=str(LAST_WEEK[0]), until=str(LAST_WEEK[-1]))
 
 
-def list_untagged(assistant: Assistant) -> None:
-    assistant.call("obsidian_list_files", kind="untagged")
+def list_untagged(assistant: Assistant) -> str:
+    return assistant.call("obsidian_list_files", kind="untagged")
 
 
 def insert_image(assistant: Assistant) -> None:
@@ -88,12 +88,12 @@ def link_mentions(assistant: Assistant) -> None:
     assistant.call("obsidian_edit_note", op="link_mentions", name="Solar kiln")
 
 
-def list_backlinks(assistant: Assistant) -> None:
-    assistant.call("obsidian_links", name="Harbour")
+def list_backlinks(assistant: Assistant) -> str:
+    return assistant.call("obsidian_links", name="Harbour")
 
 
-def export(assistant: Assistant) -> None:
-    assistant.call("obsidian_read_note", query="path:Workshop file:kiln")
+def export(assistant: Assistant) -> str:
+    return assistant.call("obsidian_read_note", query="path:Workshop file:kiln")
 
 
 def tick_due_task(assistant: Assistant) -> None:
@@ -111,8 +111,8 @@ def extract_section(assistant: Assistant) -> None:
     assistant.call("obsidian_edit_note", op="extract_section", name="Mountain hut", heading="Routes")
 
 
-def list_recent(assistant: Assistant) -> None:
-    assistant.call("obsidian_list_files", modified_since="yesterday")
+def list_recent(assistant: Assistant) -> str:
+    return assistant.call("obsidian_list_files", modified_since="yesterday")
 
 
 def change_routes(assistant: Assistant) -> None:

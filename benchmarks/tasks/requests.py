@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from tasks.vault import (
     DECISION,
     DONE,
     EXPORTED,
+    FILES,
     LAST_WEEK,
     LINKING,
     MENTIONING,
@@ -35,7 +36,7 @@ Check = Callable[[Path, str], bool]
 
 @dataclass(frozen=True)
 class Request:
-    """`check` gets the vault's folder and the text of all answers."""
+    """`check` gets the vault's folder and what the person is told."""
 
     name: str
     asked: str
@@ -89,13 +90,24 @@ def is_merged(folder: Path, _: str) -> bool:
     )
 
 
-def is_best_table(_: Path, answer: str) -> bool:
-    """Every wanted book with its author; an assistant can turn that into a table."""
-    return all(title in answer and BOOKS[title][0] in answer for title in BEST)
+def names_only(told: str, wanted: Collection[str], *, asked: str = "") -> bool:
+    """Whether exactly the wanted notes are named, besides the one that was asked about. Daily notes are not
+    looked for: their names are dates."""
+    names = {Path(path).stem for path in FILES if path.endswith(".md") and not path.startswith("Daily/")}
+    return {name for name in names if name in told} - {asked} == {*wanted}
 
 
-def has_last_week(_: Path, answer: str) -> bool:
-    return all(f"{day:%A}: walked {day.day} km" in answer for day in LAST_WEEK)
+def is_best_table(_: Path, told: str) -> bool:
+    """The wanted books with their authors and no other; an assistant can turn that into a table."""
+    return names_only(told, BEST) and all(BOOKS[title][0] in told for title in BEST)
+
+
+def has_last_week(_: Path, told: str) -> bool:
+    return all(f"{day:%A}: walked {day.day} km" in told for day in LAST_WEEK) and "water the beds" not in told
+
+
+def is_exported(_: Path, told: str) -> bool:
+    return names_only(told, EXPORTED) and all(f"All about the {name}." in told for name in EXPORTED)
 
 
 def is_picture_shown(folder: Path, _: str) -> bool:
@@ -159,19 +171,15 @@ def is_extracted(folder: Path, _: str) -> bool:
     )
 
 
-def names_recent(_: Path, answer: str) -> bool:
-    return all(name in answer for name in RECENT)
-
-
 REQUESTS = (
-    Request("decide", "What did we decide about syncing, and why?", lambda _, answer: DECISION in answer),
+    Request("decide", "What did we decide about syncing, and why?", lambda _, told: DECISION in told),
     Request("task today", "Add a task to today's note: call the mason", is_added_today),
     Request("rename project", "Rename the project Atlas to Compass", is_renamed),
     Request("move by tag", "Move everything tagged done into Archive", is_archived),
     Request("merge", "Ada and Ada Lund are one person: merge them", is_merged),
     Request("table", "A table of my books rated 4 or better, with authors", is_best_table),
     Request("last week", "What did I write in my daily notes last week?", has_last_week),
-    Request("untagged", "Which notes have no tags?", lambda _, answer: all(n in answer for n in UNTAGGED)),
+    Request("untagged", "Which notes have no tags?", lambda _, told: names_only(told, UNTAGGED)),
     Request("insert image", "Put this picture at the end of House", is_picture_shown),
     Request("undo", "Undo that", lambda folder, _: is_untouched(folder)),
     Request("from template", "Create Meetings/Roof from the meeting template", is_made_from_template),
@@ -181,12 +189,12 @@ REQUESTS = (
     Request(
         "backlinks",
         "Which notes link to Harbour?",
-        lambda _, answer: all(name in answer for name in LINKING),
+        lambda _, told: names_only(told, LINKING, asked="Harbour"),
     ),
     Request(
         "export",
         "Give me the text of the three kiln notes in Workshop, to send it to somebody",
-        lambda _, answer: all(f"All about the {name}." in answer for name in EXPORTED),
+        is_exported,
     ),
     Request("tick due task", "I have done what was due today: tick it", is_ticked),
     Request("rename tag", "Rename the tag cooking to kitchen", is_tag_renamed),
@@ -195,5 +203,9 @@ REQUESTS = (
         "Make the section Routes of Mountain hut a note of its own, with a link to it",
         is_extracted,
     ),
-    Request("recent notes", "What have I changed since yesterday?", names_recent),
+    Request(
+        "recent notes",
+        "What have I changed since yesterday?",
+        lambda _, told: names_only(told, RECENT),
+    ),
 )

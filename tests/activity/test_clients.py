@@ -21,7 +21,16 @@ from vaultbridge.activity.clients import (
     SeenClient,
 )
 from vaultbridge.activity.counters import BUCKETS_MS, COUNTED, OTHERS, ROWS, Counters
-from vaultbridge.activity.records import CURRENT, NAMES_CHARS, PATHS_RECORDED, CallRecord, record_read
+from vaultbridge.activity.records import (
+    CURRENT,
+    NAMES_CHARS,
+    PATHS_RECORDED,
+    CallRecord,
+    record_proposal,
+    record_read,
+    record_thinking,
+)
+from vaultbridge.activity.report import make_record, make_reported_call
 
 VAULT = Path("/vault")
 
@@ -51,6 +60,25 @@ async def test_a_call_is_counted_for_its_client_and_nobody_elses() -> None:
     assert (first.calls, first.failed, len(first.read_paths), first.searches) == (2, 1, 2, 0)
     assert (second.calls, second.failed, len(second.read_paths), second.searches) == (1, 0, 0, 1)
     assert [record.tool for record in activity.calls] == ["read_note", "search", "edit_note"]
+
+
+async def test_a_rejection_is_no_failure_and_thinking_is_no_slowness() -> None:
+    activity = Activity(counters=Counters())
+    client = activity.join("mcp")
+    record = client.begin("tools/call", {"name": "obsidian_move_note", "arguments": {}}, 1, 10)
+    record_proposal(VAULT, "Plan.md", "p1")
+    record_thinking(20.0)
+    client.finish(record, "PERMISSION_DENIED", b"{}")
+    record.seconds = 20.125  # as if a person had taken the time
+    activity.count_ended()
+    assert (client.calls, client.failed) == (1, 0)
+    assert (record.is_rejected, record.is_failed, record.work_seconds) == (True, False, 0.125)
+    sent = make_reported_call(record, lambda _: True)
+    assert make_record(sent, client, 1).work_seconds == 0.125
+    # A denial without a proposal is the scope's, and a failure.
+    call(client, "move_note", error="PERMISSION_DENIED")
+    activity.count_ended()
+    assert client.failed == 1
 
 
 async def test_calls_that_run_at_once_touch_each_their_own() -> None:

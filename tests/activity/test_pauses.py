@@ -44,6 +44,25 @@ def test_a_damaged_file_changes_no_pause(tmp_path: Path, damage: bytes) -> None:
     assert pauses.is_paused("a") and not pauses.is_paused("b")
 
 
+@pytest.mark.parametrize("damage", [b"", b"{", b"\xff", "folder"])
+def test_a_process_that_finds_a_damaged_file_pauses_everyone_until_a_person_resumes(
+    tmp_path: Path, damage: bytes | str
+) -> None:
+    """Nobody was paused then: a restart let an assistant go on whom a person had paused."""
+    Pauses([tmp_path]).pause([("a", "A")])
+    file = tmp_path / FILE_NAME
+    if isinstance(damage, bytes):
+        file.write_bytes(damage)
+    else:
+        file.unlink()
+        file.mkdir()
+    pauses = Pauses([tmp_path])
+    assert pauses.everyone and pauses.is_paused("a") and pauses.is_paused("b")
+    if isinstance(damage, bytes):
+        pauses.resume_everyone()
+        assert not Pauses([tmp_path]).is_paused("a")
+
+
 def test_the_list_is_private_and_bounded(tmp_path: Path) -> None:
     pauses = Pauses([tmp_path])
     pauses.pause([(f"id {number}", "語" * 10) for number in range(PAUSES)])

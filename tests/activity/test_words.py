@@ -31,6 +31,7 @@ def record(
 CHANGES = {
     "created": ((V, 1, (("New.md", "created", ""),)),),
     "moved": ((V, 1, (("B.md", "moved", "A.md"),)),),
+    "away": ((V, 1, (("Done/A.md", "moved", "A.md"),)),),
     "deleted": ((V, 1, (("A.md", "deleted", ""), ("B.md", "deleted", ""))),),
     "mixed": ((V, 1, (("A.md", "changed", ""), ("B.md", "moved", "C.md"), ("D.md", "changed", ""))),),
 }
@@ -45,7 +46,13 @@ CHANGES = {
         (record("attachment", reads=((V, "a.png"),), more_reads=2), "read", "read 3 files"),
         (record("search", query="tag:#x"), "search", "searched for “tag:#x”"),
         (record("create_note", changes=CHANGES["created"]), "change", "created New.md"),
-        (record("move_note", changes=CHANGES["moved"]), "change", "moved A.md to B.md"),
+        (record("move_note", changes=CHANGES["moved"]), "change", "renamed A.md to B.md"),
+        (
+            record("move_note", changes=CHANGES["mixed"]),
+            "change",
+            "renamed C.md to B.md, and updated links in 2 notes",
+        ),
+        (record("move_note", changes=CHANGES["away"]), "change", "moved A.md to Done/A.md"),
         (record("delete_note", changes=CHANGES["deleted"]), "change", "deleted A.md and B.md"),
         (record("edit_note", changes=CHANGES["mixed"]), "change", "changed 3 notes"),
         (record("undo", changes=CHANGES["created"]), "undo", "created New.md"),

@@ -17,7 +17,7 @@ from vaultbridge.errors import InvalidQuery
         ("x.if(1)", 2, "Unknown function if()", "if(…)"),
         ("Today()", 0, "Unknown function Today()", "today()"),
         ("file.nme", 5, "Unknown file property file.nme", "file.name"),
-        ("[formula.b]", 9, "Unknown formula formula.b", "There are: price."),
+        ("[formula.b]", 9, "Unknown formula formula.b", "Choose one of: price."),
         ("not(x)", 0, "Unknown function not()", "Write !value."),
         ("empty(x)", 0, "Unknown function empty()", "Write value.isEmpty()."),
         ("formula['price x']", 7, "Unknown formula formula.price x", "formula.price"),

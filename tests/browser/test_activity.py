@@ -68,7 +68,7 @@ async def test_what_an_assistant_does_appears_in_words_and_a_change_is_undone(
         assert (serving.vault / "Plan 1.md").read_text("utf-8") == GARDEN
         await page.until(has(".entry", "Undone by change"))
         await page.click(".notice.good button")
-        await page.until(has(".notice", "made again"))
+        await page.until(has(".notice", "redone"))
         assert "roses" in (serving.vault / "Plan 1.md").read_text("utf-8")
 
 
@@ -253,7 +253,7 @@ async def test_before_anything_has_happened_the_page_says_what_would_appear(
         async with chromium.page(serving.link()) as page:
             await page.until(CONNECTED)
             await page.run("location.hash = '#/activity'")
-            assert "Nothing has happened yet" in await page.text(".timeline .empty")
+            assert "No activity yet" in await page.text(".timeline .empty")
             assert "No assistant is connected" in await page.text(".assistants-none")
             for part, words in (("protocol", "No messages yet"), ("statistics", "No calls yet")):
                 await page.run(f"location.hash = '#/activity/{part}'")

@@ -103,7 +103,7 @@ async def test_what_is_not_written_yet_and_attachments_are_shown_on_request(page
     await page.until("document.getElementById('graph-count').innerText.startsWith('8 notes')")
     await page.click(".graph-panel .check:nth-of-type(3) input")
     await page.until("document.getElementById('graph-count').innerText.startsWith('9 notes')")
-    assert "Not written yet" in await page.text(".graph-legend")
+    assert "Unresolved" in await page.text(".graph-legend")
     await page.click(".graph-panel .check:nth-of-type(1) input")
     await page.until("document.getElementById('graph-count').innerText.startsWith('8 notes of 9')")
 

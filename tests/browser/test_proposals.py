@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -28,6 +30,7 @@ from browser.serving import CONNECTED, Serving
 from support.editor import finish_call
 from support.files import write_vault
 from support.ports import held_port
+from support.waiting import BOUND
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -91,6 +94,53 @@ async def test_an_edit_of_a_client_waits_until_the_page_accepts_and_can_be_undon
         await page.click(UNDO)
         await page.until(UNDONE)
         assert read_note(running, "Plan.md") == PLAN
+
+
+async def test_a_rename_is_called_one_and_the_moved_note_is_shown_as_moved(
+    chromium: Chromium, tmp_path: Path
+) -> None:
+    links = {f"N{number}.md": "see [[Search]]\n" for number in range(1, 4)}
+    vault = write_vault(tmp_path / "Notes", {"Search.md": "# Search\n", **links})
+    serving = make_serving(vault, tmp_path / "home")
+    with serving.running():
+        async with chromium.page(serving.link()) as page, over_http(serving) as client:
+            await page.until(CONNECTED)
+            await switch_on(page)
+            arguments = {"name": "Search", "to": "Find notes"}
+            waiting = asyncio.create_task(client.call_tool("obsidian_move_note", arguments))
+            await wait_for_proposal(page, "Rename Search → Find notes, and update links in 3 notes")
+            moved = await page.text("[aria-label='Find notes.md']")
+            assert "moved from Search.md" in moved and "content stays the same" in moved
+            assert "byte" not in moved
+            _, shown, _ = run_command(serving, "diffs")
+            assert shown.startswith("p1  Rename Search → Find notes, and update links in 3 notes  (")
+            await page.press("a")
+            assert not (await waiting).is_error
+            assert (vault / "N1.md").read_text("utf-8") == "see [[Find notes]]\n"
+            refused = begin_edit(client, "N2.md", "see", "look at")
+            await wait_for_proposal(page, "N2.md")
+            await page.press("r")
+            assert (await refused).is_error
+            await page.run("location.hash = '#/activity/statistics'")
+            tools = "document.querySelector('.statistics-table')?.innerText"
+            await page.until(f"{tools}?.includes('edit_note')")
+            rows = await page.run(
+                "[...document.querySelectorAll('.statistics-table tbody tr')].map((row) => "
+                "[...row.cells].slice(0, 3).map((cell) => cell.innerText.trim()))"
+            )
+            assert all(failed in ("", "0") for _, _, failed in rows), rows
+            run_command(serving, "rename", "Find notes", "Found")
+            await page.run("location.hash = '#/activity'")
+            await page.until(
+                "document.querySelector('.timeline').innerText.replaceAll('\\n', ' ').includes("
+                "'You renamed Find notes.md to Found.md, and updated links in 3 notes')"
+            )
+
+
+def run_command(serving: Serving, command: str, *arguments: str) -> tuple[int, str, str]:
+    words = [sys.executable, "-m", "vaultbridge", command, "-v", str(serving.vault), *arguments]
+    done = subprocess.run(words, env=serving.env, capture_output=True, text=True, timeout=BOUND, check=True)
+    return done.returncode, done.stdout, done.stderr
 
 
 async def test_a_rejection_reaches_the_client_and_nothing_is_written(page: Page, running: Serving) -> None:
@@ -369,7 +419,9 @@ async def test_three_assistants_propose_and_disk_journal_and_undo_agree(page: Pa
         await keep_screenshot(page, "review-three")
         await page.run("location.hash = '#/'")
         banner = "document.querySelector('.waiting')?.innerText.replace(/\\s+/g, ' ')"
-        await page.until(f"{banner}?.includes('3 changes wait for you, proposed by Claude Desktop, Cursor')")
+        await page.until(
+            f"{banner}?.includes('3 changes are waiting for your review, proposed by Claude Desktop, Cursor')"
+        )
         assert await find_barriers(page) == []
         await page.click(".waiting a")
         await wait_for_proposal(page, "Plan.md")

@@ -38,7 +38,7 @@ async def page(chromium: Chromium, serving: Serving) -> AsyncIterator[Page]:
 
 async def test_the_vault_its_scope_and_its_companion_are_shown(page: Page) -> None:
     card = await page.text(".vault-card")
-    for words in ("Garden", "2 notes", "assistants may read and change everything", "Companion"):
+    for words in ("Garden", "2 notes", "assistants can read and change notes everything", "Companion"):
         assert words in card
 
 
@@ -57,7 +57,7 @@ async def test_a_token_is_made_shown_once_used_and_revoked(page: Page, serving: 
         await page.reload()
         await page.until("document.querySelector('[data-token=phone]')")
         assert secret not in await page.run("document.documentElement.outerHTML")
-        assert "may only read" in await page.text("[data-token=phone]")
+        assert "read-only" in await page.text("[data-token=phone]")
         await page.click("[data-token=phone] button")
         await page.click("[data-token=phone] .reject")
         await page.until("!document.querySelector('[data-token=phone]')")

@@ -290,8 +290,14 @@ async def test_search_answers_while_one_types_in_both_kinds(page: Page, serving:
     await page.run("document.querySelector('.search-field input').focus()")
     await page.type('tag:#garden/herbs "water the mint"')
     await page.until(f"JSON.stringify({select_texts('.hit-title')}) === '[\"Everything\"]'")
+    # Operators work without choosing anything, and what they do not find is said.
+    await page.click(".choice button:nth-child(1)")
+    await page.until(f"JSON.stringify({select_texts('.hit-title')}) === '[\"Everything\"]'")
+    assert "kind=" not in await page.run("location.hash")
     await page.click(".hit .snippet:last-child")
     await page.until("document.querySelector('.md-found')?.textContent.includes('water the mint')")
+    await page.go(f"{serving.url}/#/search?q=tag%3A%23nowhere%20mint")
+    await page.until("document.querySelector('.found-count').textContent.includes('searched for the words')")
     await page.go(f"{serving.url}/#/search?q=%2F(%2F&kind=exact")
     assert "cannot be read" in await page.text(".search-problem")
 
@@ -405,6 +411,47 @@ async def test_a_note_is_edited_and_saved_and_the_change_undone(page: Page, serv
     await page.click(".notice.good button")
     await page.until("document.querySelector('.note-body')?.innerText.trim() === 'one two'")
     assert file.read_bytes() == b"one\r\ntwo\r\n"
+
+
+GIVE_FILES = """((kind, names, text) => {
+  const data = new DataTransfer();
+  const bytes = Uint8Array.from(atob(%s), (c) => c.charCodeAt(0));
+  for (const name of names) data.items.add(new File([bytes], name, { type: 'image/png' }));
+  if (text) data.items.add(text, 'text/plain');
+  const content = %s;
+  const box = content.querySelector('.cm-line:last-child').getBoundingClientRect();
+  const common = { bubbles: true, cancelable: true, composed: true };
+  content.dispatchEvent(kind === 'paste' ? new ClipboardEvent('paste', { ...common, clipboardData: data })
+    : new DragEvent('drop', { ...common, dataTransfer: data, clientX: box.right - 2, clientY: box.y + 5 }));
+})"""
+"""What the browser does when somebody pastes files, or drops them at the end of the text."""
+
+
+async def test_a_picture_that_is_pasted_or_dropped_is_added_and_shown(page: Page, serving: Serving) -> None:
+    note = serving.vault / "Pictures.md"
+    note.write_text("one \ntwo\n", "utf-8")
+    give = GIVE_FILES % (json.dumps(base64.b64encode(PIXEL).decode()), EDITOR)
+    await show(page, serving, "Pictures.md", "?edit=1")
+    await page.until(EDITOR)
+    await page.run(f"{EDITOR}.focus()")
+    await page.key("End")
+    await page.run(f"{give}('paste', ['image.png'])")
+    await page.until(f"{EDITOR}.textContent.includes('![[Pasted image ')")
+    (pasted,) = (serving.vault / "Attachments").glob("Pasted image *.png")
+    assert pasted.read_bytes() == PIXEL
+    await page.run(f"{give}('drop', ['dropped one.png', 'dropped two.png'])")
+    await page.until(f"{EDITOR}.textContent.includes('![[dropped two.png]]')")
+    # Who copies cells of a table means the text, and not the picture that comes with it.
+    await page.run(f"{give}('paste', ['cells.png'], 'a cell')")
+    await page.until(f"{EDITOR}.textContent.includes('a cell')")
+    assert not list(serving.vault.rglob("cells.png"))
+    assert note.read_text("utf-8") == "one \ntwo\n"
+    await page.key("s", control=True)
+    await page.until("document.querySelector('.editing-bar [role=status]').textContent === 'Saved'")
+    text = note.read_text("utf-8")
+    assert text == f"one ![[{pasted.name}]]\ntwo\n![[dropped one.png]]\n![[dropped two.png]]\na cell"
+    await page.click(".editing-bar button:last-child")
+    await page.until("document.querySelectorAll('.note-body img').length === 3")
 
 
 async def test_a_conflict_shows_both_texts_and_loses_neither(page: Page, serving: Serving) -> None:

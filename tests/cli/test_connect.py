@@ -284,7 +284,7 @@ def test_the_vault_may_be_left_out_before_options(
     entry = json.loads((home / ".cursor/mcp.json").read_text("utf-8"))["mcpServers"]["my-cafe"]
     assert entry["args"][-3:] == [str(vault), "--deny", "Private/"]
     assert main(["cursor", str(vault), "--deny"]) == main(["cursor", str(vault), "more"]) == 2
-    assert "no place for more" in capsys.readouterr().err
+    assert "connect takes no more" in capsys.readouterr().err
 
 
 def test_the_vault_may_be_left_out(home: Path, vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:

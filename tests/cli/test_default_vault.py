@@ -346,6 +346,8 @@ def test_everything_can_be_paused_from_inside_the_vault(machine: Machine) -> Non
     vault = machine.add_vault("One")
     machine.add_vault("Two")
     done = machine.run("pause", here=vault)
-    assert (done.returncode, done.stdout) == (0, "All assistants are paused.\n"), done.stderr
-    assert machine.run("resume", here=vault).stdout == "No assistant is paused.\n"
+    paused = "All assistants are paused, including those that connect later.\n"
+    assert (done.returncode, done.stdout) == (0, paused), done.stderr
+    assert machine.run("resume", here=vault).stdout == "Resumed all assistants.\n"
+    assert machine.run("resume", here=vault).stdout == "No assistant was paused.\n"
     assert "Obsidian knows 2 vaults: One, Two." in machine.run("pause").stderr

@@ -227,7 +227,7 @@ def function() -> str:
 
 
 def test_code_that_is_not_ours_is_listed_without_being_run(machine: Machine, tmp_path: Path) -> None:
-    assert machine.run_doctor()["code of others"]["status"] == "good"
+    assert machine.run_doctor()["third-party code"]["status"] == "good"
     tools = machine.home / ".config/vaultbridge/tools"
     tools.mkdir(parents=True)
     (tools / "mine.py").write_text(PLUGIN, "utf-8")
@@ -236,7 +236,7 @@ def test_code_that_is_not_ours_is_listed_without_being_run(machine: Machine, tmp
     (tools / "open.py").chmod(0o666)
     write_package(tmp_path / "site", "stars", "stars = star_pkg", star_pkg=PLUGIN)
     machine.environ["PYTHONPATH"] = str(tmp_path / "site")
-    found = machine.run_doctor()["code of others"]
+    found = machine.run_doctor()["third-party code"]
     assert found["status"] == "warning"
     assert "tools/mine.py (count_words, other_name)" in found["found"]
     assert "tools/_shared.py" in found["found"]
@@ -244,7 +244,7 @@ def test_code_that_is_not_ours_is_listed_without_being_run(machine: Machine, tmp
     assert "stars:stars (count_words, other_name)" in found["found"]
     assert "tools.plugins" in found["advice"]
     (tools.parent / "config.toml").write_text("[tools]\nplugins = false\npackages = false\n", "utf-8")
-    assert machine.run_doctor()["code of others"]["status"] == "good"
+    assert machine.run_doctor()["third-party code"]["status"] == "good"
 
 
 def test_patterns_that_hide_nothing_are_found_wherever_they_are_written(machine: Machine) -> None:

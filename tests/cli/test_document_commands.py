@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from cli.documented import make_home, run_lines
 from support.background import ending_bridges
-from support.serve import served
-from support.systemctl import write_program
-from support.waiting import BOUND
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -43,40 +36,6 @@ def find_command_lines() -> list[str]:
 LINES = find_command_lines()
 
 
-def make_home(home: Path) -> Path:
-    """A home with one vault, `~/Notes`, that Obsidian knows, and two assistants."""
-    vault = home / "Notes"
-    (vault / ".obsidian").mkdir(parents=True)
-    for name, text in {
-        "Meeting Notes": "# Meeting\n\n## Decisions\n\nAgreed.\n",
-        "Project X": "[[Inbox]] [[Plan]] #project\n",
-        "Old name": "text\n",
-        "Inbox": "# Inbox\n\n## Today\n\n",
-        "Plan": "---\nstatus: idle\n---\n",
-        "Home": "[[Old name]]\n",
-    }.items():
-        (vault / f"{name}.md").write_text(text, "utf-8")
-    beside = vault / "Work"
-    beside.mkdir()
-    (vault / "Notes").mkdir()
-    (vault / "Notes" / "Example.md").write_text("an example\n", "utf-8")
-    known = {"vaults": {"a": {"path": str(vault), "ts": 1, "open": True}}}
-    for folder in (".config/obsidian", ".config/Claude", ".cursor"):
-        (home / folder).mkdir(parents=True)
-    (home / ".config" / "obsidian" / "obsidian.json").write_text(json.dumps(known), "utf-8")
-    operation = {"op": "append", "note": "Inbox", "content": "- [ ] one more"}
-    (beside / "operations.json").write_text(json.dumps([operation]), "utf-8")
-    (beside / "arguments.json").write_text('{"query": "Agreed"}', "utf-8")
-    server = {"command": "vaultbridge", "args": ["stdio", str(vault)]}
-    (beside / ".mcp.json").write_text(json.dumps({"mcpServers": {"notes": server}}), "utf-8")
-    program = home / "bin" / "vaultbridge"
-    program.parent.mkdir()
-    write_program(program.parent, program.parent)
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m vaultbridge "$@"\n', "utf-8")
-    program.chmod(0o755)
-    return vault
-
-
 def test_the_documents_show_command_lines() -> None:
     assert len(LINES) >= 20 and any("connect cursor" in line for line in LINES)
 
@@ -87,33 +46,5 @@ async def test_every_command_line_of_the_documents_works(tmp_path: Path) -> None
     home = tmp_path / "home"
     vault = make_home(home)
     with ending_bridges(home / "cache"):
-        failed = await run_lines(home, vault)
+        failed = await run_lines(home, vault, LINES)
     assert not failed
-
-
-async def run_lines(home: Path, vault: Path) -> list[tuple[str, int, str]]:
-    """Each line that failed, with its exit code and what it said."""
-    async with served(home, vault) as server:
-        environ = {**server.environ, "PATH": f"{home / 'bin'}:{os.environ['PATH']}"}
-        failed = []
-        for line in LINES:
-            shown = line.replace("VAULT", "Notes").replace("MyVault", "Notes")
-            shown = shown.replace("localhost:3000", f"127.0.0.1:{server.port}")
-            shown = shown.replace("127.0.0.1:3000", f"127.0.0.1:{server.port}")
-            # At a terminal a person would be asked.
-            shown = shown.replace("vaultbridge call notes", "vaultbridge call --trust notes")
-            done = await asyncio.to_thread(
-                subprocess.run,
-                ["bash", "-c", shown],
-                cwd=vault / "Work",
-                env=environ,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=BOUND,
-                check=False,
-            )
-            refused = shown.startswith("curl") and re.search(r'"success":false|"error":', done.stdout)
-            if done.returncode != 0 or "Traceback" in done.stderr or refused:
-                failed.append((shown, done.returncode, done.stderr.strip() or done.stdout))
-    return failed

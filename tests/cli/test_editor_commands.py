@@ -49,7 +49,7 @@ def make_absolute(vault: Path, note: str) -> str:
 async def test_select_shows_lines_and_columns_to_the_assistant(bridge: Home, vault: Path) -> None:
     async with bridge.client() as client:
         code, out, _ = await bridge.command("select", vault, "Plain:1-2")
-        assert (code, out) == (0, "Plain.md is selected; 1 assistant(s) connected.\n")
+        assert (code, out) == (0, "Plain.md is selected; 1 assistant connected.\n")
         found = await client.next("selection_changed")
         assert found == {
             "text": "one\ntwo 𝄞 [[Nowhere]]",
@@ -77,7 +77,7 @@ async def test_a_mention_reaches_connected_assistants_and_waits_for_the_next_one
     server: Served, vault: Path
 ) -> None:
     code, out, _ = await server.command("mention", vault, f"{NOTE}#L1-L2")
-    assert code == 0 and out.startswith("No assistant is connected; one that connects within 10 s")
+    assert code == 0 and out.startswith("No assistant is connected. One that connects within 10 seconds gets")
     async with server.client() as client:
         found = await client.next("at_mentioned")
         assert found == {"filePath": make_absolute(vault, NOTE), "lineStart": 0, "lineEnd": 1}
@@ -139,7 +139,11 @@ async def test_status_names_bridges_clients_and_their_last_messages(server: Serv
         assert names[-1] == (">", "selection_changed")
         _, out, _ = await server.command("status")
         assert re.search(rf"^Mein Tresor é  port {server.port}  pid {server.pid}  version ", out)
-        assert "open: Plain.md; 0 diff(s) waiting" in out and "(my-editor)" in out
+        assert (
+            "  open in an editor: Plain.md\n" in out
+            and "waiting for your review" not in out
+            and "(my-editor)" in out
+        )
         assert re.search(
             r"^  a\d+  Claude Code 2\.1\.325 \(Claude Code's /ide, process 4242", out, re.MULTILINE
         )
@@ -197,7 +201,7 @@ async def test_diffs_are_listed_shown_accepted_and_rejected_from_a_terminal(
     bridge: Home, vault: Path
 ) -> None:
     async with bridge.client() as client, bridge.editor(proposals=True) as page:
-        assert (await bridge.command("diffs", vault))[1] == "No change is waiting.\n"
+        assert (await bridge.command("diffs", vault))[1] == "No changes to review.\n"
         first = await propose(client, vault, "Plain.md", "one\n2\nthree\n")
         await page.next("proposalOpened")
         second = await propose(client, vault, "New.md", "new\n")
@@ -328,7 +332,7 @@ async def test_watching_is_a_front_end_that_asks_about_each_diff_once(
     bridge: Home, vault: Path, watches: Any
 ) -> None:
     watch = await watches(bridge)
-    await watch.until("Waiting for changes. Ctrl-C ends.\n")
+    await watch.until("Waiting for changes. Press Ctrl+C to stop.\n")
     async with bridge.client() as client:
         first = await propose(client, vault, "Plain.md", "one\n2\nthree\n")
         assert "+2" in await watch.until("accept d1? [y/N] ")
@@ -347,7 +351,7 @@ async def test_a_person_who_watches_is_asked_again_about_a_note_that_changed(
     bridge: Home, vault: Path, watches: Any
 ) -> None:
     watch = await watches(bridge)
-    await watch.until("Ctrl-C ends.\n")
+    await watch.until("Press Ctrl+C to stop.\n")
     async with bridge.client() as client:
         text = "".join(f"{n}\n" for n in range(20))
         (vault / "Long.md").write_text(text)
@@ -425,7 +429,7 @@ async def test_an_answer_meant_for_a_withdrawn_diff_decides_nothing_else(
 ) -> None:
     """The person types `y` while the diff on the screen is being withdrawn: the next one must not get it."""
     watch = await watches(bridge)
-    await watch.until("Ctrl-C ends.\n")
+    await watch.until("Press Ctrl+C to stop.\n")
     async with bridge.client() as client:
         first = await propose(client, vault, "One.md", "1\n")
         await watch.until("accept d1? [y/N] ")
@@ -463,6 +467,6 @@ async def test_a_watch_whose_input_has_ended_still_shows_and_never_decides(
 
 async def test_a_watch_ends_when_the_bridge_does(server: Served, vault: Path, watches: Any) -> None:
     watch = await watches(server)
-    await watch.until("Ctrl-C ends.\n")
+    await watch.until("Press Ctrl+C to stop.\n")
     await server.end()
     assert await asyncio.wait_for(watch.process.wait(), BOUND) == 1

@@ -209,7 +209,7 @@ def test_another_programs_server_of_that_name_is_kept(machine: Machine) -> None:
 def test_without_a_vault_a_person_is_asked_for_a_folder(machine: Machine) -> None:
     (machine.home / ".config" / "obsidian" / "obsidian.json").unlink()
     code, output = machine.type("", "Notse", "Notes", "n")
-    assert code == 0 and "No vault was found" in output, output
+    assert code == 0 and "No vault found here or in Obsidian" in output, output
     assert output.count("Type a folder that exists.") == 2
     assert f'"{machine.home / "Notes"}"' in output  # in the diff
 

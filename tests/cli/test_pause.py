@@ -14,7 +14,7 @@ from support.serve import Served, hosted
 VAULT_NAME = "Notes"
 VAULT = {"Plan.md": "# Plan\n"}
 
-PAUSED_ALL = "All assistants are paused, and so are those that connect later."
+PAUSED_ALL = "All assistants are paused, including those that connect later."
 PAUSED = "A person has paused this assistant."
 
 
@@ -35,7 +35,7 @@ async def test_a_person_pauses_and_resumes_by_name(tmp_path: Path, vault: Path) 
         _, out, _ = await server.command("status")
         assert "PAUSED" in out and "read Plan.md; 1 call failed" in out
         code, out, err = await server.command("resume", "Cursor")
-        assert code == 1 and "No assistant is called 'Cursor'. There are: Claude Code." in err
+        assert code == 1 and "No assistant is called 'Cursor'. Choose one of: Claude Code." in err
         assert (await server.command("resume", assistant["id"]))[1] == "Resumed Claude Code.\n"
         assert await claude.request("readFile", path="Plan.md")
         answer = await server.answer("pause")
@@ -55,10 +55,13 @@ async def test_without_a_bridge_the_vaults_own_list_is_changed(tmp_path: Path, v
     nobody = Served(tmp_path / "home")
 
     async def read_over_stdio(name: str) -> Any:
+        return await call_over_stdio(name, "read_note", path="Plan.md")
+
+    async def call_over_stdio(name: str, tool: str, **arguments: str) -> Any:
         """One call of a client that calls itself `name`."""
         info = {"name": name, "version": "1"}
         params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info}
-        call = {"name": "obsidian_read_note", "arguments": {"path": "Plan.md"}}
+        call = {"name": f"obsidian_{tool}", "arguments": arguments}
         messages = [
             {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params},
             {"jsonrpc": "2.0", "method": "notifications/initialized"},
@@ -71,6 +74,22 @@ async def test_without_a_bridge_the_vaults_own_list_is_changed(tmp_path: Path, v
         return answers[2]["result"]
 
     assert not (await read_over_stdio("one")).get("isError")
+    # Nobody can tell whether it exists: a name that was mistyped must not seem to be paused.
+    code, out, err = await nobody.command("pause", "one", "-v", str(vault))
+    assert (code, out) == (1, "")
+    assert "No assistant called 'one' is known here. Known: Claude Code, Claude Desktop, Cursor." in err
+    assert not (await read_over_stdio("one")).get("isError")
+    # What it calls itself, and what people call it.
+    assert (await nobody.command("pause", "claude desktop", "-v", str(vault)))[
+        1
+    ] == "Paused Claude Desktop.\n"
+    assert PAUSED in (await read_over_stdio("claude-ai"))["content"][0]["text"]
+    assert (await nobody.command("resume", "Claude Desktop", "-v", str(vault)))[
+        1
+    ] == "Resumed Claude Desktop.\n"
+    assert not (await read_over_stdio("claude-ai")).get("isError")
+    # It has changed something, so the journal knows it.
+    assert not (await call_over_stdio("one", "create_note", path="New.md", content="x")).get("isError")
     assert (await nobody.command("pause", "one", "-v", str(vault)))[1] == "Paused one.\n"
     assert PAUSED in (await read_over_stdio("one"))["content"][0]["text"]
     assert not (await read_over_stdio("two")).get("isError")

@@ -30,7 +30,7 @@ def certificate(tmp_path: Path) -> tuple[str, str]:
 async def check_commands(server: Served, vault: Path, link: str) -> None:
     assert (await server.answer("select", vault, "Plain:1-2"))["path"] == "Plain.md"
     assert (await server.answer("mention", vault, "Plain"))["path"] == "Plain.md"
-    assert (await server.command("diffs", vault))[:2] == (0, "No change is waiting.\n")
+    assert (await server.command("diffs", vault))[:2] == (0, "No changes to review.\n")
     status = await server.answer("status")
     assert (status["port"], status["pid"]) == (server.port, server.pid)
     page = (await server.answer("page", vault))["page"]

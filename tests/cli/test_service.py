@@ -234,7 +234,7 @@ def test_a_bridge_in_a_terminal_is_not_taken_for_the_service(
         done = machine.run("service", "install", vault, "--port", str(port))
         process.send_signal(signal.SIGTERM)
         process.wait(BOUND)
-    assert done.returncode == 1 and "End it first" in done.stderr
+    assert done.returncode == 1 and "Stop it first" in done.stderr
     assert not machine.unit.exists()
 
 

@@ -15,7 +15,7 @@ from support.serve import Served, served
 VAULT_NAME = "Notes"
 VAULT = {"Plan.md": "# Plan\n"}
 
-PAUSED_ALL = "All assistants are paused, and so are those that connect later."
+PAUSED_ALL = "All assistants are paused, including those that connect later."
 
 
 def propose(home: Served, vault: Path, text: str = "more") -> None:

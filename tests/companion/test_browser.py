@@ -125,7 +125,7 @@ async def test_a_change_is_decided_with_keys_alone(page: Page, server: Home, tmp
         result = await client.end(asked)
         assert result["content"][1]["text"] == TEXT.replace("line 2\n", "line two <b>\n")
         await page.until("!document.querySelector('.vaultbridge-change')")
-        assert await page.run("document.activeElement.textContent") == "No change is waiting."
+        assert await page.run("document.activeElement.textContent") == "No changes to review."
 
 
 async def test_text_stays_text_and_screen_reader_text_is_not_visible(
@@ -167,7 +167,7 @@ async def test_nothing_stands_in_the_way_of_a_screen_reader(page: Page, server: 
             await page.until(
                 f"Boolean(document.querySelector('textarea')) === {str(press != 'show').lower()}"
             )
-        for name in ("Decided", "Activity"):
+        for name in ("Reviewed", "Activity"):
             tabs = "[...document.querySelectorAll('nav button')]"
             await page.run(f"{tabs}.find((tab) => tab.textContent === '{name}').click()")
             await page.until("document.querySelector('.vaultbridge-list, .vaultbridge-quiet')")

@@ -285,7 +285,7 @@ async def test_the_assistant_gets_an_accepted_change(app: Obsidian, client: Clie
     await app.until("cards", "!it.length")
     assert read(vault) == TEXT  # the client writes, not the companion
     await app.until("announcement", f"it === 'The change to {NOTE} was accepted.'")
-    assert await app.see("focused") == "No change is waiting."
+    assert await app.see("focused") == "No changes to review."
 
 
 async def test_one_part_alone_is_accepted(app: Obsidian, client: Client, vault: Path) -> None:

@@ -32,6 +32,28 @@ def test_a_base_is_a_file_or_a_block(make_vault: MakeVault) -> None:
             load_base(engine, name, block=block)
 
 
+def test_a_note_that_shows_bases_names_them(make_vault: MakeVault) -> None:
+    """In the app, `this` is the note that shows a base: it has rows there that the base alone lacks."""
+    engine = make_vault(
+        {
+            "f/Book list.base": TEXT,
+            "People/Ada.md": (
+                "![[Book list.base#V]] ![x](../f/Book%20list.base) ![[Gone.base]] [[Book list.base]]\n"
+            ),
+            "Plain.md": "[[Book list.base]]\n",
+        }
+    )
+    with pytest.raises(InvalidArgument) as refused:
+        load_base(engine, "Ada")
+    assert str(refused.value) == (
+        "People/Ada.md has no ```base block. It shows Book list.base#V; ../f/Book list.base; Gone.base: give "
+        "one of them as name, and People/Ada.md as this."
+    )
+    with pytest.raises(InvalidArgument) as refused:
+        load_base(engine, "Plain")
+    assert str(refused.value) == "Plain.md has no ```base block. Name a .base file, or give the YAML as base."
+
+
 def test_a_base_that_cannot_be_read_is_not_run(make_vault: MakeVault) -> None:
     text = "views: [\n"
     with pytest.raises(InvalidArgument, match=r"cannot be used \(line \d+\): "):

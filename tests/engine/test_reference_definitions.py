@@ -32,7 +32,14 @@ def test_it_is_listed_as_a_link(make_vault: MakeVault) -> None:
 def test_a_merge_says_which_references_both_notes_had(make_vault: MakeVault) -> None:
     """Of two definitions with one label, only the first counts."""
     engine = make_vault(
-        {"A.md": "[x][1]\n\n[1]: C.md\n", "B.md": "[x][1]\n\n[1]: D.md\n", "C.md": "", "D.md": ""}
+        {
+            "A.md": "[x][1] [y][ж]\n\n[1]: C.md\n[Ж]: https://a.example 'title'\n[//]: # (comment)\n",
+            "B.md": "[x][1] [y][ж]\n\n[1]: D.md\n[ж]: <https://b.example>\n[//]: # (comment)\n[own]: D.md\n",
+            "C.md": "",
+            "D.md": "",
+        }
     )
     outcome = engine.apply([Merge(note="B", to="A")])
-    assert outcome.notices == ("Both notes have the reference [1]: links lead to the first one.",)
+    assert outcome.notices == (
+        "Both notes have the reference [1], the reference [ж]: links lead to the first one.",
+    )

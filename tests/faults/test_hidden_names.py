@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from faults.hidden_names import DENY, HiddenDraw, write_twin
+from server.conftest import build_index, make_serving
 from support.disk_trace import trace_disk
 from support.tools import ToolHarness, open_harness
 from support.vault import open_engines, vault_wire
@@ -147,3 +148,59 @@ async def test_an_editor_client_asks_the_disk_the_same_whether_a_hidden_file_exi
             answers.setdefault(twin, []).append((answer, trace.calls))
         view.close()
     assert answers["full"] == answers["bare"]
+
+
+FOLLOWED = ("", ".obsidian/workspace.json")
+"""What a server looks at now and then by itself: whether the vault is there, and what Obsidian has open."""
+
+PAGE_CALLS: list[tuple[str, str, Callable[[str], dict[str, Any]]]] = [
+    ("GET", "/note", lambda name: {"path": name}),
+    ("GET", "/links", lambda name: {"path": name}),
+    ("GET", "/base", lambda name: {"path": name}),
+    ("GET", "/canvas", lambda name: {"path": name}),
+    ("GET", "/graph", lambda name: {"path": name}),
+    ("GET", "/search", lambda name: {"kind": "exact", "q": f'path:"{name}"'}),
+    ("PUT", "/note", lambda name: {"path": name, "text": "ash", "expected": "0123456789abcdef"}),
+    ("POST", "/note", lambda name: {"path": name, "text": "ash"}),
+    ("POST", "/task", lambda name: {"path": name, "line": 1, "expected": "0123456789abcdef"}),
+    ("POST", "/move", lambda name: {"path": name, "to": "Other.md", "expected": "0123456789abcdef"}),
+    ("POST", "/move", lambda name: {"path": "Mixed/Open.md", "to": name, "expected": "0123456789abcdef"}),
+    ("POST", "/delete", lambda name: {"path": name, "expected": "0123456789abcdef"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("method", "route", "fill"), PAGE_CALLS, ids=[f"{call[0]} {call[1]}" for call in PAGE_CALLS]
+)
+async def test_a_limited_token_on_the_page_asks_the_disk_the_same_whether_a_hidden_file_exists(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    route: str,
+    fill: Callable[[str], dict[str, Any]],
+) -> None:
+    answers: dict[str, list[Any]] = {}
+    for twin in ("full", "bare"):
+        folder = write_twin(tmp_path / twin / "Notes", full=twin == "full")
+        build_index(folder)
+        draw = HiddenDraw(13)
+        async with make_serving(tmp_path / twin)() as served:
+            _, secret = served.tokens.make("limited", deny=DENY)
+            headers = {"Authorization": f"Bearer {secret}"}
+            # The first request opens the vault, and looks whether it is the one that it was.
+            assert await served.status("/page/api/note?path=Plan.md", **headers) == 200
+            # With another name a new note could be made, and when that is indexed only the clock decides.
+            names = [name for name in draw.hidden if name.endswith(".md")]
+            for _ in range(25):
+                given = fill(draw.rng.choice(names))
+                sent: Any = {"params": given} if method == "GET" else {"json": given}
+                with trace_disk(monkeypatch, folder) as trace:
+                    async with served.http.request(
+                        method, f"{served.url}/page/api{route}", headers=headers, **sent
+                    ) as response:
+                        text = await response.text()
+                calls = [call for call in trace.calls if call.partition("/")[2] not in FOLLOWED]
+                answers.setdefault(twin, []).append((given, response.status, text, calls))
+    for full, bare in zip(answers["full"], answers["bare"], strict=True):
+        assert full == bare
+        assert '"NOT_FOUND"' not in full[2], "there is such an address"

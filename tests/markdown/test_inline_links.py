@@ -12,7 +12,7 @@ from vaultbridge.markdown.inline.links import (
     read_wiki_link,
     split_wiki,
 )
-from vaultbridge.markdown.parse import parse
+from vaultbridge.markdown.parse import find_labels, parse
 
 
 @pytest.mark.parametrize(
@@ -171,3 +171,12 @@ def test_reference_definitions_are_links(text: str, expected: list[tuple[str, st
     assert [(link.raw, link.target, link.subpath) for link in links] == expected
     assert all(text[link.start : link.end] == link.raw and link.markdown for link in links)
     assert all(parse_written_link(link.raw).raw == link.raw for link in links)
+
+
+def test_labels_are_those_of_every_definition_but_comments() -> None:
+    """A destination on the web is no link to a file, and its label is taken all the same."""
+    text = (
+        "[ОДИН  two]: a.md\n[Web]: <https://example.org> 't'\n[//]: # (c)\n\n> [q\n> r]: b.md\n\n"
+        "~~~\n[no]: a.md\n~~~\n"
+    )
+    assert find_labels(text) == {"один two", "web", "q r"}

@@ -291,6 +291,17 @@ def test_one_common_word_relates_nothing(opened: Open) -> None:
     assert set(list_related(engine, "Garden list")) == {"Terrace.md"}
 
 
+def test_one_word_of_a_sixth_of_the_notes_relates_nothing(opened: Open) -> None:
+    """It is not so common that it says nothing, and supports other reasons; alone it is none."""
+    files: dict[str, str | bytes] = {
+        f"{number}.md": f"{'Сад' if number % 6 == 0 else 'Дом'} слово{number} вещь{number}.\n"
+        for number in range(60)
+    }
+    files["Мост.md"] = "Сад камень гранит опора.\n"
+    files["Пруд.md"] = "Сад камень кувшинка берег.\n"
+    assert set(list_related(opened(files), "Мост")) == {"Пруд.md"}
+
+
 @pytest.mark.parametrize("text", ["list", "entry of a list", "Lists"])
 def test_a_short_text_finds_what_a_search_finds(text: str, opened: Open) -> None:
     """Its words may all be common, which is no reason to find nothing."""

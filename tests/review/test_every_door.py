@@ -238,11 +238,18 @@ async def test_over_bridge_v1_every_changing_tool_waits(serving: Serving, tmp_pa
     async with serving('[tools]\nreview = "all"\n') as served:
         for name, text in FILES.items():
             (served.vault / name).write_text(text, "utf-8")
+        # A change by the owner, which an assistant may ask to undo, and none of its own.
+        assert await ask_page(served, "POST /note", {"path": "Mine.md", "text": "x"}, served.own_token) == (
+            200,
+            "",
+        )
         before = read_files(served.vault)
         for tool, calls in TOOLS.items():
-            if tool != "undo":
-                for arguments in calls:
-                    answer = await served.call(tool, **arguments)
+            for arguments in calls:
+                answer = await served.call(tool, **arguments)
+                if (tool, arguments) == ("undo", {}):
+                    assert "no change of yours" in str(answer)
+                else:
                     assert '"pending"' in str(answer).replace("'", '"'), (tool, answer)
         assert read_files(served.vault) == before
 

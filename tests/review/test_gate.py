@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import threading
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from support.review import QuietCaller, Reviewed
 from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import Append, Create, Delete, Move, RenameTag, ReplaceText, Write
 from vaultbridge.errors import ChangeRejected, EngineFailure, InvalidArgument
 from vaultbridge.review.policy import MANY_FILES, ChangePending, Review
-from vaultbridge.review.store import WAITING_PROPOSALS, WAITING_SECONDS, ReviewStore
+from vaultbridge.review.store import WAITING_PROPOSALS, WAITING_SECONDS, ReviewStore, store_of
 from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.scope import Scope
 
 Make = Callable[..., Reviewed]
 
@@ -259,3 +263,126 @@ def test_a_newer_versions_proposals_are_not_used_and_not_put_aside(reviewed: Mak
         vault.apply(Append(note="A", content="y"))
     assert vault.engine.read_bytes(VaultPath("A.md")) == FILES["A.md"].encode()
     assert list(vault.engine.state.glob("*damaged*")) == []
+
+
+def test_a_policy_without_any_proposal_is_not_forgotten_with_its_file(reviewed: Make) -> None:
+    """Only the number of the last proposal told that there had been a file."""
+    vault = reviewed(FILES)
+    vault.store.set_policy("all")
+    vault.store.close()
+    for file in vault.engine.state.glob("review.sqlite*"):
+        file.unlink()
+    assert vault.store.policy == "all"
+    assert vault.store.get(vault.ask(Append(note="A", content="x"), review="off")).why == "all"
+    (notice,) = vault.engine.history.list_notices()
+    assert "every change is reviewed" in notice
+
+
+@pytest.mark.parametrize("statement", ["value = 'a\x7fl'", "value = x'616c6c'", "name = 'reviev'"])
+def test_a_policy_that_is_not_known_reviews_every_change(reviewed: Make, statement: str) -> None:
+    """As when a byte of it has flipped, which SQLite does not notice."""
+    vault = reviewed(FILES)
+    vault.store.set_policy("destructive")
+    vault.store.close()
+    with closing(sqlite3.connect(vault.engine.state / "review.sqlite", isolation_level=None)) as db:
+        db.execute(f"UPDATE settings SET {statement}")
+    assert vault.store.policy == "all"
+    assert vault.ask(Append(note="A", content="x"), review="off")
+    vault.store.set_policy("off")
+    assert vault.store.policy == "off"
+    assert vault.apply(Append(note="A", content="x"), review="off").change_id
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "body = substr(body, 1, length(body) - 9)",
+        "body = x'c1'",
+        "rows = '[{\"path\": 1}]'",
+        "rows = x'a3a3'",
+        "decided = '{'",
+    ],
+)
+def test_a_proposal_that_cannot_be_decoded_is_damage_and_hinders_no_other(
+    reviewed: Make, statement: str
+) -> None:
+    """Every later proposal failed with the decoder's own error, and nothing ever repaired it."""
+    vault = reviewed(FILES)
+    first = vault.ask(Append(note="A", content="x"))
+    vault.store.set_policy("destructive")
+    vault.store.close()
+    with closing(sqlite3.connect(vault.engine.state / "review.sqlite", isolation_level=None)) as db:
+        db.execute(f"UPDATE proposals SET {statement}")
+    with pytest.raises(EngineFailure, match="could not be used"):
+        vault.apply(Append(note="A", content="y"))
+    assert vault.ask(Append(note="A", content="y")) > first
+    assert vault.store.policy == "destructive"
+    (notice,) = vault.engine.history.list_notices()
+    assert "kept as review.damaged-1.sqlite" in notice
+
+
+def test_a_table_whose_column_has_lost_its_name_is_damage(reviewed: Make) -> None:
+    vault = reviewed(FILES)
+    vault.ask(Append(note="A", content="x"))
+    vault.store.close()
+    with closing(sqlite3.connect(vault.engine.state / "review.sqlite", isolation_level=None)) as db:
+        db.execute("ALTER TABLE proposals RENAME COLUMN decided TO decidee")
+    with pytest.raises(EngineFailure, match="could not be used"):
+        vault.apply(Append(note="A", content="y"))
+    assert vault.ask(Append(note="A", content="y"))
+
+
+def test_a_flipped_bit_that_makes_the_proposals_read_only_is_damage(reviewed: Make) -> None:
+    vault = reviewed(FILES)
+    vault.ask(Append(note="A", content="x"))
+    vault.store.set_policy("destructive")
+    vault.store.close()
+    file = vault.engine.state / "review.sqlite"
+    data = bytearray(file.read_bytes())
+    data[18] ^= 4
+    file.write_bytes(data)
+    assert vault.ask(Append(note="A", content="y"))
+    assert vault.store.policy == "destructive"
+    (notice,) = vault.engine.history.list_notices()
+    assert "kept as review.damaged-1.sqlite" in notice
+
+
+def test_a_proposal_whose_operations_cannot_be_decoded_can_still_be_rejected(reviewed: Make) -> None:
+    vault = reviewed(FILES)
+    number = vault.ask(Append(note="A", content="x"))
+    proposal = vault.store.get(number)
+    assert proposal.body is not None
+    spoilt = replace(proposal.body, operations=b"\x91\xc1")
+    assert vault.store.replace_body(number, proposal.body, spoilt, proposal.rows)
+    vault.write("A.md", "changed\n")
+    for ask in (vault.decider.show, partial(vault.decider.accept, by="page")):
+        with pytest.raises(EngineFailure, match="cannot be read any more"):
+            ask(number)
+    assert vault.decider.reject(number, by="page").outcome == "rejected"
+
+
+def test_a_deleted_state_folder_gives_no_number_again_and_lets_nothing_through(
+    reviewed: Make,
+) -> None:
+    """The numbers began at 1 again, so `undo` with a number from before reverted another change, and the
+    policy was forgotten."""
+    vault = reviewed(FILES)
+    made = [int(vault.apply(Append(note="A", content=f"{n}"), review="off").change_id) for n in range(5)]
+    vault.store.set_policy("all")
+    asked = vault.ask(Append(note="A", content="x"), review="off")
+    state = vault.engine.state
+    vault.close()
+    shutil.rmtree(state)
+    engine = vault.open(Scope())
+    try:
+        store = store_of(engine)
+        assert store.policy == "all"
+        notices = " ".join(engine.history.list_notices())
+        assert "The journal was gone" in notices and "every change is reviewed" in notices
+        with pytest.raises(InvalidArgument, match="was lost"):
+            engine.undo(made[0])
+        assert int(engine.apply([Append(note="A", content="y")]).change_id) > made[-1]
+        vault.engine, vault.store = engine, store
+        assert vault.ask(Append(note="A", content="z"), review="off") > asked
+    finally:
+        engine.close()

@@ -175,7 +175,7 @@ async def test_a_call_that_waited_long_enough_is_pending(serving: Serving, way: 
         assert answer["status"] == "pending"
         assert heard[0][1] == f"Waiting for a person to decide on {answer['id']}"
         reported = await client.call_tool("obsidian_history", {"id": answer["id"]})
-        assert read_text(reported).startswith(f"{answer['id']}  pending: waiting for a decision")
+        assert read_text(reported).startswith(f"{answer['id']}  pending: waiting for review")
         assert read(served.vault) == HELLO
         shown = await page.next("proposalOpened")
         decided = await page.request("decide", id=shown["id"], hash=shown["hash"], action="accept")

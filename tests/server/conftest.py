@@ -37,6 +37,13 @@ class Served:
     def vault(self) -> Path:
         return self.listening.vaults[0].folder
 
+    @property
+    def own_token(self) -> str:
+        """The bridge's own, from its lock file."""
+        lock = next(self.home.glob(".claude/ide/*.lock"))
+        token: str = json.loads(lock.read_text("utf-8"))["authToken"]
+        return token
+
     async def tools(self, **headers: str) -> dict[str, Any]:
         async with self.http.get(f"{self.url}/bridge/v1/tools", headers=headers) as response:
             assert response.status == 200, await response.text()
@@ -92,6 +99,11 @@ def build_index(folder: Path) -> None:
 @pytest.fixture
 def serving(tmp_path: Path) -> Serving:
     """`async with serving(config_text, "Notes", …) as served`: vaults are made when they are not there."""
+    return make_serving(tmp_path)
+
+
+def make_serving(tmp_path: Path) -> Serving:
+    """What the fixture `serving` gives, in a folder of its own: for more than one server."""
     environ = make_environ(tmp_path)
     home = tmp_path / "home"
     config_file = home / ".config" / "vaultbridge" / "config.toml"

@@ -85,6 +85,34 @@ def test_a_file_that_is_being_written_is_left_until_it_is_whole(file: Path) -> N
     assert change.config.scope.deny == ("Private/", "Diary/")
 
 
+@pytest.mark.parametrize("how", ["emptied", "deleted"])
+def test_a_file_that_changes_just_before_it_is_read_hides_as_much_as_before(file: Path, how: str) -> None:
+    """Between the last look at it and the reading: what was read then was an empty configuration."""
+    file.write_text("[scope]\ndeny = ['Private/']\n")
+    replaced: list[str] = []
+
+    def read() -> Config:
+        if replaced:
+            replaced.clear()
+            if how == "emptied":
+                file.write_text("")
+            else:
+                file.unlink()
+        return load_config(file)
+
+    followed = FollowedConfig(file, read=read, config=load_config(file), live=LIVE)
+    assert followed.has_changed() and followed.read() is None
+    file.write_text("[scope]\ndeny = ['Private/', 'Diary/']\n")
+    replaced.append(how)
+    assert followed.has_changed() and followed.read() is None
+    assert followed.in_force.scope.deny == ("Private/",)
+    file.write_text("[scope]\ndeny = ['Private/', 'Diary/', 'More/']\n")
+    assert followed.has_changed()
+    change = followed.read()
+    assert change is not None
+    assert change.config.scope.deny == ("Private/", "Diary/", "More/")
+
+
 def test_a_deleted_configuration_file_leaves_its_settings_in_force(
     file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

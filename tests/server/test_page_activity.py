@@ -111,7 +111,7 @@ async def test_a_change_is_shown_with_both_texts_and_undone(serving: Serving) ->
             ("undo", 1, None, True),
             ("change", None, 2, False),
         ]
-        assert entries[0]["assistant"] == {"id": None, "name": "page"}
+        assert entries[0]["assistant"] == {"id": None, "name": "You"}
 
 
 async def test_an_undo_over_a_later_change_is_refused_and_can_be_forced(serving: Serving) -> None:
@@ -203,7 +203,7 @@ async def test_the_protocol_view_has_every_message_and_json_only_on_demand(servi
             answer = shown["messages"][-1]
             assert answer["ms"] > 0 and answer["bytes"] > len("# Hello") and answer["rpc"] == "2"
             kept = await api.get(f"/trace/{answer['n']}")
-            assert kept["json"] is None and "Nobody was watching" in kept["why"]
+            assert kept["json"] is None and "was not recorded" in kept["why"]
             assert "some text" not in json.dumps(shown)
             assert await watcher.request("watchTrace", on=True, json=True) == {"on": True, "json": True}
             secret = f"vbt_{'x' * 43}"

@@ -261,6 +261,31 @@ async def test_a_note_that_changed_meanwhile_is_not_overwritten(serving: Serving
         assert (served.vault / "Plan.md").read_text("utf-8") == "by hand\n"
 
 
+async def test_a_picture_is_added_where_the_settings_put_it_and_the_note_is_not_written(
+    serving: Serving, tmp_path: Path
+) -> None:
+    folder = tmp_path / "Notes"
+    write_vault(folder, {".obsidian/app.json": json.dumps({"attachmentFolderPath": "./Pictures"})})
+    write_vault(folder, {"Trips/Alps.md": "# Alps\n", "Private/Diary.md": "mine\n"})
+    build_index(folder)
+    content = {"name": "peak.png", "data": base64.b64encode(PICTURE).decode()}
+    async with serving() as served:
+        for name in ("peak.png", "peak 1.png"):
+            status, done = await send(served, "POST", "/attachment", {"path": "Trips/Alps.md", **content})
+            assert (status, done["path"], done["embed"]) == (200, f"Trips/Pictures/{name}", f"![[{name}]]")
+            assert (folder / "Trips" / "Pictures" / name).read_bytes() == PICTURE
+        assert (folder / "Trips" / "Alps.md").read_text("utf-8") == "# Alps\n"
+        _, undone = await send(served, "POST", "/undo", {"vault": "Notes", "change": done["change"]})
+        assert not (folder / "Trips" / "Pictures" / "peak 1.png").exists(), undone
+        _, reader = served.tokens.make("reader", read_only=True)
+        _, part = served.tokens.make("part", deny=("Private/**",))
+        for token, path, expected in ((reader, "Trips/Alps.md", 403), (part, "Private/Diary.md", 404)):
+            body = {"path": path, **content}
+            status, _ = await ask_page(served, "/attachment", make_bearer(token), method="POST", json=body)
+            assert status == expected
+    assert sorted(file.name for file in folder.rglob("*.png")) == ["peak.png"]
+
+
 async def test_a_task_is_ticked_and_only_it(serving: Serving, tmp_path: Path) -> None:
     make_vault(tmp_path / "Notes")
     async with serving() as served:
@@ -281,6 +306,10 @@ async def test_a_task_is_ticked_and_only_it(serving: Serving, tmp_path: Path) ->
         ("PUT", "/note", {"path": "Plan.md", "text": "x", "expected": "y", "more": 1}, ""),
         ("PUT", "/note", {"path": "sky.png", "text": "x", "expected": "y"}, "path"),
         ("POST", "/task", {"path": "Plan.md", "line": "x", "expected": "y"}, "line"),
+        ("POST", "/attachment", {"path": "Plan.md", "name": "a.png", "data": "???"}, "data"),
+        ("POST", "/attachment", {"path": "Plan.md", "name": "a.png", "data": ""}, "data"),
+        ("POST", "/attachment", {"path": "Plan.md", "name": "../a.png", "data": "YQ=="}, "name"),
+        ("POST", "/attachment", {"path": "Plan.md", "name": "picture", "data": "YQ=="}, "name"),
         ("GET", "/note", None, "path"),
         ("GET", "/links", None, "path"),
         ("GET", "/canvas", None, "path"),
@@ -321,6 +350,35 @@ async def test_plain_words_find_what_has_them_whatever_signs_there_are(
     async with serving() as served:
         _, found = await ask_json(served, f"/search?q={quote(query)}", make_owner_headers(served))
         assert [hit["path"] for hit in found["hits"]] == ["A.md"]
+
+
+@pytest.mark.parametrize(
+    ("query", "paths", "reason"),
+    [
+        ("tag:#plan", ["Tagged.md"], ""),
+        ("path:Work roof", ["Work/Roof.md"], ""),
+        ("roof -slates", ["Work/Roof.md"], ""),
+        ("[status:open]", ["Tagged.md"], ""),
+        ("roof slates", ["Home.md", "Work/Roof.md"], ""),
+        ("tag:#nowhere", [], "no note matches all of it"),
+        ("roof tag:#nowhere", ["Home.md", "Work/Roof.md"], "no note matches all of it"),
+    ],
+)
+async def test_operators_mean_what_they_mean_on_the_command_line(
+    serving: Serving, tmp_path: Path, query: str, paths: list[str], reason: str
+) -> None:
+    notes = {
+        "Tagged.md": "---\ntags: [plan]\nstatus: open\n---\nThe path, the tag and the status\n",
+        "Work/Roof.md": "The roof\n",
+        "Home.md": "The roof and its slates\n",
+    }
+    write_vault(tmp_path / "Notes", notes)
+    build_index(tmp_path / "Notes")
+    async with serving() as served:
+        _, found = await ask_json(served, f"/search?q={quote(query)}", make_owner_headers(served))
+    assert sorted(hit["path"] for hit in found["hits"]) == paths
+    assert found["total"] == len(paths)
+    assert found["reason"] == reason
 
 
 async def test_what_a_token_does_not_show_does_not_exist(serving: Serving, tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ async def test_a_query_that_cannot_be_read_is_a_wrong_argument(
     tmp_path: Path, query: str, where: str, what: str
 ) -> None:
     vault = make_small_vault(tmp_path, {"A.md": "a"})
-    call = {"name": "obsidian_search", "arguments": {"query": query}}
+    call = {"name": "obsidian_search", "arguments": {"query": query, "match": "all"}}
     for version in ("2024-11-05", "2025-11-25"):
         async with VaultProcess(tmp_path, str(vault)) as process:
             await process.begin(version)

@@ -29,6 +29,7 @@ ASKED = {
     "unused images": "list_files",
     "orphan notes": "links",
     "frontmatter": "properties",
+    "metadata": "properties",
     "undo": "undo",
     "todo": "tasks",
     "journal": "daily_note",

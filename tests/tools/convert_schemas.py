@@ -32,7 +32,8 @@ BASES = {
         "google-genai openai openai-agents anthropic pydantic-ai-slim langchain-google-genai "
         "langchain-openai langchain-anthropic langchain-mcp-adapters llama-index-tools-mcp"
     ),
-    "agents": "mcpadapt smolagents jambo google-adk",
+    "agents": "google-adk",
+    "adapters": "mcpadapt smolagents jambo mcp<2",
     "more": "semantic-kernel strands-agents mcp",
 }
 """Packages that can be installed together, by the name of their environment."""
@@ -178,7 +179,13 @@ def _load_mcpadapt() -> Iterator[tuple[str, Convert]]:
     yield "mcpadapt smolagents", adapt
     from mcpadapt.utils.modeling import create_model_from_json_schema
 
-    yield "mcpadapt models (crewai)", lambda n, s: create_model_from_json_schema(s).model_json_schema()
+    def model(name: str, schema: dict[str, Any]) -> Any:
+        # It keeps no type of any argument that may be left out, so only names can be compared.
+        made = create_model_from_json_schema(copy.deepcopy(schema)).model_json_schema()
+        kept = {name: value for name, value in schema["properties"].items() if name in made["properties"]}
+        return {**schema, "properties": kept}
+
+    yield "mcpadapt models (crewai)", model
 
 
 def _load_google_adk() -> Iterator[tuple[str, Convert]]:
@@ -224,10 +231,10 @@ def find_losses(before: dict[str, Any], after: dict[str, Any], place: str = "$")
         return  # An object with any members: llama-index keeps no inner ones.
     if not (after.get("type") or after.get("anyOf") or after.get("any_of") or after.get("enum")):
         yield f"{place}: type"
-    if len(after.get("enum", ())) != len(before.get("enum", ())):
+    if len(after.get("enum") or ()) != len(before.get("enum", ())):
         yield f"{place}: enum"
     for name, inner in before.get("properties", {}).items():
-        if name not in after.get("properties", {}):
+        if name not in (after.get("properties") or {}):
             yield f"{place}.{name}"
         else:
             yield from find_losses(inner, after["properties"][name], f"{place}.{name}")

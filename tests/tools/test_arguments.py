@@ -47,7 +47,7 @@ class Wanted(Arguments, frozen=True, kw_only=True):
             {"name": "x", "nmae": 1},
             "nmae",
             "There is no argument nmae. Did you mean name? "
-            "There are: name, size, least, mode, some, deep, thing, value.",
+            "Choose one of: name, size, least, mode, some, deep, thing, value.",
         ),
     ],
 )

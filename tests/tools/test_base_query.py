@@ -67,7 +67,7 @@ def test_a_base_needs_no_suffix_if_no_note_has_its_name(small: Small) -> None:
     assert harness.text("base_query", name="Q") == harness.text("base_query", name="[[Folder/Q]]") == whole
     assert harness.text("base_query", name="Q#Two") == harness.text("base_query", name="Q.base", view="Two")
     assert "'Nope'" in str(harness.catch_refusal(NoteNotFound, "base_query", name="Nope"))
-    assert harness.catch_refusal(InvalidArgument, "base_query", name="A").argument == "block"
+    assert harness.catch_refusal(InvalidArgument, "base_query", name="A").argument == "name"
 
 
 def test_a_note_without_a_base_does_not_hide_the_base_of_its_name(small: Small) -> None:
@@ -139,7 +139,7 @@ def test_wrong_calls_are_named(small: Small) -> None:
     assert catch_argument(name="p.png") == "name"
     assert catch_argument(name="Bad.base") == "name"
     assert catch_argument(name="Q.base", view="Nope") == "view"
-    assert catch_argument(name="A") == "block"
+    assert catch_argument(name="A") == "name"
     harness.catch_refusal(NoteNotFound, "base_query", name="Nope.base")
     harness.catch_refusal(NoteNotFound, "base_query", name="Q.base", this="Nope")
     assert "nope()" in str(harness.catch_refusal(InvalidQuery, "base_query", base="filters: nope()"))

@@ -110,9 +110,33 @@ def test_dashes_at_the_top_do_not_become_properties(small: Small) -> None:
 def test_line_ends_and_footnotes(small: Small) -> None:
     harness = small({"A.md": "## H\r\n\r\none[^1]\r\n\r\n## I\r\n\r\n[^1]: note\r\n"})
     data = harness.data("edit_note", op="extract_section", name="A", heading="H")
-    assert data["notices"] == ["H.md refers to footnotes that stayed behind: [^1]."]
+    assert data["notices"] == ["H.md refers to definitions that stayed in A.md: [^1]."]
     assert harness.files()["H.md"] == b"one[^1]\r\n"
     assert harness.files()["A.md"] == b"## H\r\n\r\n[[H]]\r\n\r\n## I\r\n\r\n[^1]: note\r\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "notices"),
+    [
+        (
+            "## H\n\n[x][1], [Zwei], [ÉTÉ\n A][] [4]\n\n"
+            "## I\n\n[1]: https://a.example\n[zwei]: B.md\n[été a]: <C.md> 't'\n",
+            ["H.md refers to definitions that stayed in A.md: [1], [zwei], [été a]."],
+        ),
+        (
+            "[x][Ж] [y][2] [z][^3]\n\n## H\n\ntext\n\n[ж]: https://a.example\n[2]: B.md\n[^3]: note\n",
+            ["A.md refers to definitions that moved to H.md: [2], [^3], [ж]."],
+        ),
+        ("[x][1]\n\n[1]: B.md\n\n## H\n\n[x][1]\n\n[1]: B.md\n", []),
+        ("## H\n\n[//]: # (a comment)\n\n[x](y) [[1]] text\n\n## I\n\n[1]: B.md\n[y]: B.md\n", []),
+    ],
+)
+def test_definitions_that_the_two_notes_no_longer_share_are_named(
+    small: Small, text: str, notices: list[str]
+) -> None:
+    harness = small({"A.md": text, "B.md": "", "C.md": ""})
+    data = harness.data("edit_note", op="extract_section", name="A", heading="H")
+    assert data.get("notices", []) == notices
 
 
 def test_what_cannot_be_extracted_is_refused(small: Small) -> None:

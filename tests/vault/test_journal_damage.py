@@ -120,7 +120,7 @@ def check_promises(made: Made, base: Path) -> str:
 def draw_places(size: int) -> Iterator[int]:
     """All of the header, and places in all pages."""
     drawn = random.Random(23)
-    yield from range(0, 100, 3)
+    yield from sorted({*range(0, 100, 3), 19})
     yield from sorted(drawn.sample(range(100, size), FLIPS))
 
 
@@ -130,9 +130,6 @@ def test_one_flipped_byte_never_loses_the_history_silently(made: Made) -> None:
     for at in draw_places(made.file.stat().st_size):
         base = made.copy()
         data = bytearray(made.file.read_bytes())
-        if at in (18, 19):
-            # They say which SQLite may write the file: for a later one it is forbidden, not damaged.
-            continue
         data[at] ^= 1 << at % 8
         made.file.write_bytes(data)
         transactor = made.open(base)

@@ -226,7 +226,7 @@ class SeenClient:
         if touched is None:
             return
         self.calls += 1
-        if record.error:
+        if record.is_failed:
             self.failed += 1
         if record.query:
             self.searches += 1

@@ -79,7 +79,7 @@ class Counters:
         self._minutes: dict[int, CallStats] = {}
 
     def count(self, record: CallRecord) -> None:
-        ms, failed = record.seconds * 1000, bool(record.error)
+        ms, failed = record.work_seconds * 1000, record.is_failed
         self.bytes_in += record.bytes_in
         self.bytes_out += record.bytes_out
         key = (record.method, record.tool, record.client.id)

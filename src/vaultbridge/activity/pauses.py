@@ -34,15 +34,18 @@ class PauseList(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
 
 
 NOBODY: Final = PauseList()
+EVERYONE: Final = PauseList(everyone=True)
 
 
 class VaultPauses:
-    """The list of one vault. If the file cannot be read, the list stays as it was."""
+    """The list of one vault. If the file cannot be read, the list stays as it was. A process that has not
+    read it before then pauses everyone: somebody was paused, and nobody knows any more who."""
 
     def __init__(self, state: Path) -> None:
         self._file = state / FILE_NAME
         self._file_text = str(self._file)
         self._stat: FileStat | None = None
+        self._was_read = False
         self._list = NOBODY
 
     def read(self) -> PauseList:
@@ -66,16 +69,22 @@ class VaultPauses:
         except OSError as error:
             raise EngineFailure(f"The pause cannot be stored: {os.strerror(error.errno or 0)}.") from error
         self._stat = stat_file(self._file)
+        self._was_read = True
         self._list = changed
 
     def _load(self) -> PauseList:
         if self._stat is None:
             return NOBODY
+        unreadable = self._list if self._was_read else EVERYONE
         data = read_private(self._file)
+        if data is None:
+            return unreadable
         try:
-            return self._list if data is None else msgspec.json.decode(data, type=PauseList)
+            pauses = msgspec.json.decode(data, type=PauseList)
         except JSON_ERRORS:
-            return self._list
+            return unreadable
+        self._was_read = True
+        return pauses
 
 
 class Pauses:

@@ -43,13 +43,14 @@ EVENT: Final = "@"
 
 class Touched(Struct, gc=False, eq=False):
     """`reads` are (folder, path); `changes` are (folder, number in the journal, files); `proposals` are
-    (folder, path, id). `more_reads` counts what `reads` has no room for. Every call makes one of these, and
-    most fill one list."""
+    (folder, path, id). `more_reads` counts what `reads` has no room for. `thinking` is how many seconds the
+    call waited for a person. Every call makes one of these, and most fill one list."""
 
     reads: Sequence[tuple[str, str]] = ()
     more_reads: int = 0
     changes: Sequence[tuple[str, int, tuple[ChangedPath, ...]]] = ()
     proposals: Sequence[tuple[str, str, str]] = ()
+    thinking: float = 0.0
 
 
 CURRENT: Final[ContextVar[Touched | None]] = ContextVar("vaultbridge_touched", default=None)
@@ -93,6 +94,12 @@ def record_proposal(folder: Path, path: str, proposal_id: str) -> None:
         touched.proposals = (*touched.proposals, (str(folder), path, proposal_id))
 
 
+def record_thinking(seconds: float) -> None:
+    touched = CURRENT.get()
+    if touched is not None:
+        touched.thinking += seconds
+
+
 class CallRecord(Struct, gc=False, eq=False):
     """One request. `tool` is "" unless it is a call of a tool. `error` is "" for a success, else a code.
 
@@ -117,6 +124,20 @@ class CallRecord(Struct, gc=False, eq=False):
     answer_number: int = 0
     json_in: str | None = None
     json_out: str | None = None
+
+    @property
+    def is_rejected(self) -> bool:
+        """Whether a person rejected the change that it proposed: an answer, and no failure."""
+        return self.error == "PERMISSION_DENIED" and self.touched is not None and bool(self.touched.proposals)
+
+    @property
+    def is_failed(self) -> bool:
+        return bool(self.error) and not self.is_rejected
+
+    @property
+    def work_seconds(self) -> float:
+        """How long it took, without the time in which a person thought about its change."""
+        return max(0.0, self.seconds - (self.touched.thinking if self.touched is not None else 0.0))
 
 
 Direction = Literal["in", "out"]

@@ -52,6 +52,7 @@ class ReportedCall(Struct, frozen=True, array_like=True):
     more_reads: WholeNumber = 0
     changes: Annotated[list[tuple[PathText, WholeNumber, ChangedFiles]], Meta(max_length=PATHS_RECORDED)] = []
     proposals: Annotated[list[tuple[PathText, PathText, ShortText]], Meta(max_length=PATHS_RECORDED)] = []
+    thinking: Seconds = 0.0
 
 
 class StdioReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -97,6 +98,7 @@ def make_reported_call(record: CallRecord, serves: Callable[[str], bool]) -> Rep
         touched.more_reads,
         [change for change in touched.changes if serves(change[0])],
         [proposal for proposal in touched.proposals if serves(proposal[0])],
+        touched.thinking,
     )
 
 
@@ -108,4 +110,5 @@ def make_record(call: ReportedCall, client: SeenClient, number: int) -> CallReco
         record.touched = touched = Touched()
         touched.reads, touched.more_reads = tuple(call.reads), call.more_reads
         touched.changes, touched.proposals = tuple(call.changes), tuple(call.proposals)
+        touched.thinking = call.thinking
     return record

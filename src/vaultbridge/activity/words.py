@@ -80,7 +80,7 @@ def describe_call(record: CallRecord, visible: VisibleInVault) -> str:
     if record.method.startswith(EVENT):
         return record.query
     tool = _name_tool(record)
-    if record.error == "PERMISSION_DENIED" and touched is not None and touched.proposals:
+    if record.is_rejected and touched is not None:
         seen = [path for folder, path, _ in touched.proposals if visible(folder, path)]
         return f"proposed a change to {join_names(seen)}, which was rejected"
     if record.error:
@@ -89,7 +89,8 @@ def describe_call(record: CallRecord, visible: VisibleInVault) -> str:
         case "change" | "undo":
             assert touched is not None
             return describe_changes(
-                [file for folder, _, files in touched.changes for file in files if visible(folder, file[0])]
+                [file for folder, _, files in touched.changes for file in files if visible(folder, file[0])],
+                is_move=tool == "move_note",
             )
         case "propose":
             assert touched is not None
@@ -107,14 +108,25 @@ def describe_call(record: CallRecord, visible: VisibleInVault) -> str:
             return f"used {tool}"
 
 
-def describe_changes(files: Sequence[tuple[str, str, str]]) -> str:
-    """Files as (path, what happened, path before): "changed Plan.md", "moved A.md to B.md"."""
+def describe_changes(files: Sequence[tuple[str, str, str]], *, is_move: bool = False) -> str:
+    """Files as (path, what happened, path before): "changed Plan.md", "renamed A.md to B.md". In a move, the
+    other files are those whose links were updated."""
+    moved = [(was, path) for path, change, was in files if change == "moved" and was]
+    if len(moved) == 1 and (is_move or len(files) == 1):
+        was, path = moved[0]
+        verb = "renamed" if was.rpartition("/")[0] == path.rpartition("/")[0] else "moved"
+        links = len(files) - 1
+        return f"{verb} {was} to {path}" + (f", and updated links in {_count_notes(links)}" if links else "")
     if len(files) == 1:
-        path, change, was = files[0]
-        return f"moved {was} to {path}" if change == "moved" and was else f"{change} {path}"
+        path, change, _ = files[0]
+        return f"{change} {path}"
     kinds = {change for _, change, _ in files}
     verb = kinds.pop() if len(kinds) == 1 else "changed"
     return f"{verb} {join_names([path for path, _, _ in files])}"
+
+
+def _count_notes(count: int) -> str:
+    return f"{count} note{'s' if count != 1 else ''}"
 
 
 def describe_client(

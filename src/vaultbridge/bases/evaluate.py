@@ -231,7 +231,7 @@ def _unknown_name(
     by_key = {name.lower(): name for name in sorted(known)}
     close = difflib.get_close_matches(plain.lower(), by_key, n=3, cutoff=0.6)
     if not hint and not close and what == "formula":
-        hint = f"There are: {', '.join(known)}." if known else "This base has no formulas."
+        hint = f"Choose one of: {', '.join(known)}." if known else "This base has no formulas."
     if not hint and close:
         hint = "Did you mean " + " or ".join(f"{prefix}{by_key[key]}{suffix}" for key in close) + "?"
     return InvalidQuery(f"Unknown {what} {name} at {position}.", position=position, hint=hint)

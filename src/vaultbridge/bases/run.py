@@ -278,7 +278,7 @@ class _ViewRun:
                 self._usable(self._base.summaries[name])
             elif find_summary(name) is None:
                 known = ", ".join((*self._base.summaries, *BUILT_IN))
-                raise InvalidQuery(f"Unknown summary {name!r}.", hint=f"There are: {known}.")
+                raise InvalidQuery(f"Unknown summary {name!r}.", hint=f"Choose one of: {known}.")
 
     def _usable(self, expression: Expression) -> Node:
         """The tree, after a check; an error says which of the base's expressions is wrong."""
@@ -296,7 +296,7 @@ class _ViewRun:
     def _check_property(self, wanted: PropertyId) -> None:
         if wanted.space == "file" and wanted.name not in FILE_FIELDS:
             raise InvalidQuery(
-                f"Unknown file property {wanted}.", hint=f"There are: {', '.join(FILE_FIELDS)}."
+                f"Unknown file property {wanted}.", hint=f"Choose one of: {', '.join(FILE_FIELDS)}."
             )
         if wanted.space == "formula":
             self.order_of(wanted.name)

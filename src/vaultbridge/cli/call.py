@@ -315,7 +315,7 @@ def _check(args: argparse.Namespace) -> None:
         raise InvalidArgument("--timeout must be a number of seconds above 0.")
     modes = [name for name in ("read", "prompt", "watch") if getattr(args, name) not in (None, False)]
     if len(modes) > 1:
-        raise InvalidArgument(f"--{modes[0]} and --{modes[1]} exclude each other.")
+        raise InvalidArgument(f"--{modes[0]} and --{modes[1]} cannot be combined.")
     for name in ("read", "prompt", "tool"):
         if getattr(args, name) == "":
             raise InvalidArgument(f"{'The tool' if name == 'tool' else f'--{name}'} is empty.")

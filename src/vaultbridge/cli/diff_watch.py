@@ -63,7 +63,7 @@ async def _watch(vault: str, front: _Frontend) -> None:
 
     async with connect(find_bridge(find_cache(vault)), app="terminal", proposals=True) as client:
         if isinstance(front, _Person):
-            say("Waiting for changes. Ctrl-C ends.")
+            say("Waiting for changes. Press Ctrl+C to stop.")
             sys.stdout.flush()
         lines = _read_input()
         notification = asyncio.ensure_future(client.next_notification())

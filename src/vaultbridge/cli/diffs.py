@@ -123,12 +123,12 @@ def open_proposals(vault: str) -> Proposals:
 def main(argv: list[str]) -> int:
     parser = Parser(
         "diffs",
-        "Show the changes that are waiting for you, and decide on them.",
+        "Show the changes waiting for your review, and accept or reject them.",
         epilog="Assistants wait only while something can show you their changes: keep --watch running or open"
         " the page with `vaultbridge page`.",
     )
     parser.add_vault()
-    parser.add_argument("id", metavar="ID", nargs="?", help="show this change, or decide on it")
+    parser.add_argument("id", metavar="ID", nargs="?", help="show this change, or accept or reject it")
     decision = parser.add_mutually_exclusive_group()
     decision.add_argument("--accept", action="store_true", help="accept it: the change is written")
     decision.add_argument("--reject", action="store_true", help="refuse it")
@@ -172,9 +172,9 @@ def _decide_diffs(args: argparse.Namespace) -> int:
     for proposal in waiting:
         emit(proposal) if args.json else say(render_proposal_heading(proposal))
     if not waiting and not args.json:
-        say("No change is waiting.")
+        say("No changes to review.")
     elif not args.json:
-        sys.stderr.write(f"To look at them and decide in your browser: {own_command()} page\n")
+        sys.stderr.write(f"To review them in your browser: {own_command()} page\n")
     return OK
 
 
@@ -194,7 +194,7 @@ def _list_decided(args: argparse.Namespace, proposals: Proposals) -> int:
             f"{render_proposal_heading(proposal)}\n    {STATUS_WORDS[proposal['status']]}{by}{change}{reason}"
         )
     if not decided and not args.json:
-        say("Nothing has been decided yet.")
+        say("No reviewed changes yet.")
     return OK
 
 
@@ -280,10 +280,23 @@ def describe_movement(proposal: dict[str, Any]) -> str:
 
 
 def render_proposal_heading(proposal: dict[str, Any]) -> str:
+    moved = proposal["files"][:1]
+    if proposal["label"] == "move" and moved and moved[0]["was"]:
+        count = len(proposal["files"]) - 1 + proposal["moreFiles"]
+        return f"{proposal['id']}  {describe_move(moved[0], links=count)}  ({proposal['assistant']})"
     files = [f"{file['was']} → {file['path']}" if file["was"] else file["path"] for file in proposal["files"]]
     more = len(files) - 3 + proposal["moreFiles"]
     named = ", ".join(files[:3]) + (f" and {more} more" if more > 0 else "")
     return f"{proposal['id']}  {named}  ({proposal['assistant']}: {proposal['label']})"
+
+
+def describe_move(file: dict[str, Any], *, links: int) -> str:
+    """A move as what a person would call it; `links` counts the notes whose links follow."""
+    was, path = file["was"], file["path"]
+    verb = "Rename" if was.rpartition("/")[0] == path.rpartition("/")[0] else "Move"
+    names = f"{was.removesuffix('.md')} → {path.removesuffix('.md')}"
+    follow = f", and update links in {links} note{'s' if links != 1 else ''}" if links else ""
+    return f"{verb} {names}{follow}"
 
 
 def render_proposal(proposal: dict[str, Any]) -> str:
@@ -301,5 +314,5 @@ def render_proposal(proposal: dict[str, Any]) -> str:
             )
             lines += hunk["lines"]
     if not proposal["files"]:
-        lines.append("This would leave the notes as they are.")
+        lines.append("This would change nothing.")
     return "\n".join(lines + [f"note: {notice}" for notice in proposal["notices"]])

@@ -67,8 +67,8 @@ TAIL = """\
 .B VAULTBRIDGE_VAULT
 The vaults to use, separated as in PATH.
 .TP
-.B VAULTBRIDGE_CONFIG, VAULTBRIDGE_CACHE
-The configuration file, and the folder of indexes and journals.
+.B VAULTBRIDGE_CONFIG, VAULTBRIDGE_CACHE, VAULTBRIDGE_STATE
+The configuration file, the folder of indexes, and that of journals and proposals.
 .TP
 .B NO_COLOR, PAGER
 No colour on terminals; the program that shows long output.

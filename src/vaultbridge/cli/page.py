@@ -43,17 +43,17 @@ TURN_SECONDS: Final = 90.0
 LOCK_NAME: Final = "page.lock"
 
 EPILOG: Final = """\
-A bridge that this command starts serves every vault that an assistant uses, and ends when it was not used for
-ten minutes. `vaultbridge service install` keeps one running."""
+A bridge that this command starts serves every vault that an assistant uses, and stops after ten minutes
+without use. `vaultbridge service install` keeps one running."""
 
 
 def main(argv: list[str]) -> int:
     parser = Parser(
-        "page", "Open the page, where you review changes. Starts a bridge if none runs.", epilog=EPILOG
+        "page", "Open the page, where you review changes. Starts a bridge if none is running.", epilog=EPILOG
     )
     parser.add_vault(needed=False)
     group = parser.add_mutually_exclusive_group()
-    group.add_argument("--open", action="store_true", help="open it in your browser, whatever this runs in")
+    group.add_argument("--open", action="store_true", help="open it in your browser, even outside a terminal")
     group.add_argument("--no-open", action="store_true", help="print the link. Keep it to yourself")
     return run(parser, argv, _show_page)
 
@@ -66,7 +66,7 @@ def _show_page(args: argparse.Namespace) -> int:
         names = ", ".join(vault["name"] for vault in started["vaults"])
         sys.stderr.write(
             f"Started a bridge for {args.terminal.clean(names)} in the background (process {started['pid']})."
-            f" It ends by itself when it was not used for {UNUSED_MINUTES} minutes.\n"
+            f" It stops by itself after {UNUSED_MINUTES} minutes without use.\n"
         )
     if args.json:
         emit({"page": _make_link(where), "started": bool(started)})
@@ -117,7 +117,7 @@ def find_or_start(vault: str | None, problem: VaultbridgeError | None) -> tuple[
             said = start_background(vaults, os.environ)
             started = asyncio.run(_find_answering([find_cache(str(vaults[0]))]))
             if started is None:
-                raise EngineFailure("The bridge ended as soon as it had started.")
+                raise EngineFailure("The bridge stopped as soon as it had started.")
             return started, said
         caches = sorted(base.iterdir())
         if vault is None and (running := asyncio.run(_find_answering(caches))) is not None:

@@ -66,8 +66,11 @@ def _show_status(args: argparse.Namespace) -> int:
     return OK
 
 
+ACTORS_FROM: Final = 200
+"""How many of the newest changes and proposals are searched for names of assistants, without a bridge."""
+
 PAUSED_ALL: Final = (
-    "All assistants are paused, and so are those that connect later. To resume them: vaultbridge resume"
+    "All assistants are paused, including those that connect later. To resume them: vaultbridge resume"
 )
 
 
@@ -145,7 +148,7 @@ def _show_sessions(vault: str, rows: list[tuple[int, int, str, MemoryUse | None]
     if measured:
         total = f", {_show_memory(MemoryUse(sum(memory.bytes for memory in measured), measured[0].kind))}"
     what = "1 session" if len(rows) == 1 else f"{len(rows)} sessions"
-    say(f"{vault}  {what} over stdio, each a process of its own{total}")
+    say(f"{vault}  {what} over stdio, each its own process{total}")
     for pid, parent, name, memory in rows:
         cost = f"  {_show_memory(memory)}" if memory is not None else ""
         say(f"  process {pid}{cost}, started by {escape_controls(name) or 'process'} {parent}")
@@ -214,10 +217,16 @@ def _add_assistant(parser: Parser) -> None:
 
 
 def _pause_or_resume(args: argparse.Namespace, action: str) -> int:
-    resumed = _describe_resumed() if action == "resume" and not args.assistant else ""
+    from vaultbridge.activity.pauses import Pauses
+    from vaultbridge.server.used_vaults import list_known_vaults
+
+    # Before the change: what a bridge will resume.
+    resumed = _describe_resumed(Pauses([known.state for known in list_known_vaults(os.environ)]))
     answer = _ask_bridges(action, args.assistant)
     if answer is None:
-        answer = _change_stored(action, args.assistant, args.vault)
+        pauses = Pauses([find_state(args.vault or find_default_vault())])
+        resumed = _describe_resumed(pauses)
+        answer = _change_stored(pauses, action, args.assistant, args.vault)
     if args.json:
         emit(answer)
         return OK
@@ -226,19 +235,13 @@ def _pause_or_resume(args: argparse.Namespace, action: str) -> int:
         say(f"{done} {assistant['name']}.")
     if not args.assistant:
         say(
-            "All assistants are paused, and so are those that connect later."
-            if action == "pause"
-            else resumed
+            "All assistants are paused, including those that connect later." if action == "pause" else resumed
         )
     return OK
 
 
-def _describe_resumed() -> str:
-    """What resuming all assistants will change."""
-    from vaultbridge.activity.pauses import Pauses
-    from vaultbridge.server.used_vaults import list_known_vaults
-
-    pauses = Pauses([known.state for known in list_known_vaults(os.environ)])
+def _describe_resumed(pauses: Pauses) -> str:
+    """What resuming all assistants changes there."""
     if pauses.everyone:
         return "Resumed all assistants."
     names = ", ".join(sorted(set(pauses.identities.values())))
@@ -268,42 +271,56 @@ def _ask_bridges(action: str, name: str) -> dict[str, Any] | None:
     }
 
 
-def _change_stored(action: str, name: str, vault: str | None) -> dict[str, Any]:
-    from vaultbridge.activity.pauses import Pauses
-
-    pauses = Pauses([find_state(vault or find_default_vault())])
+def _change_stored(pauses: Pauses, action: str, name: str, vault: str | None) -> dict[str, Any]:
     if not name:
         pauses.pause_everyone() if action == "pause" else pauses.resume_everyone()
         return {"assistants": [], "pausedAll": pauses.everyone}
-    return _change_stored_one(pauses, action, name)
-
-
-def _change_stored_one(pauses: Pauses, action: str, name: str) -> dict[str, Any]:
-    known = pauses.identities
-    if action == "pause":
-        identities = [f"stdio||{name}"]
-        pauses.pause([(identities[0], name)])
-    else:
-        identities = [
-            identity for identity, label in known.items() if name in (label, identity.rpartition("|")[2])
-        ]
-        if not identities:
-            raise InvalidArgument(
-                f"No assistant called {name[:60]!r} is paused.",
-                argument="assistant",
-                hint=f"Paused: {', '.join(sorted(known.values()))}." if known else "None is.",
-            )
-        pauses.resume(identities)
+    labels = _find_known(name, vault) if action == "pause" else _find_paused(name, pauses)
+    pauses.pause(labels.items()) if action == "pause" else pauses.resume(labels)
     rows = [
-        {
-            "id": "",
-            "name": known.get(identity, name),
-            "kind": identity.partition("|")[0],
-            "paused": action == "pause",
-        }
-        for identity in identities
+        {"id": "", "name": label, "kind": identity.partition("|")[0], "paused": action == "pause"}
+        for identity, label in labels.items()
     ]
     return {"assistants": rows, "pausedAll": pauses.everyone}
+
+
+def _find_known(name: str, vault: str | None) -> dict[str, str]:
+    """The assistants of this name, by identity. Raises InvalidArgument for one that nothing here knows: what
+    only seems to be paused would go on changing notes."""
+    from vaultbridge.activity.words import COMMON_NAMES
+    from vaultbridge.review.store import store_of
+
+    with open_vault(vault or find_default_vault()) as engine:
+        actors = {entry.actor for entry in engine.history.changes(limit=ACTORS_FROM) if entry.author}
+        actors |= {proposal.actor for proposal in store_of(engine).latest(ACTORS_FROM)}
+    known = COMMON_NAMES | {actor: COMMON_NAMES.get(actor, actor) for actor in actors}
+    folded = name.casefold()
+    labels = {
+        f"stdio||{own}": label for own, label in known.items() if folded in (own.casefold(), label.casefold())
+    }
+    if not labels:
+        raise InvalidArgument(
+            f"No assistant called {name[:60]!r} is known here.",
+            argument="assistant",
+            hint=f"Known: {', '.join(sorted(set(known.values())))}. Without a name, all are paused.",
+        )
+    return labels
+
+
+def _find_paused(name: str, pauses: Pauses) -> dict[str, str]:
+    known, folded = pauses.identities, name.casefold()
+    labels = {
+        identity: label
+        for identity, label in known.items()
+        if folded in (label.casefold(), identity.rpartition("|")[2].casefold())
+    }
+    if not labels:
+        raise InvalidArgument(
+            f"No assistant called {name[:60]!r} is paused.",
+            argument="assistant",
+            hint=f"Paused: {', '.join(sorted(known.values()))}." if known else "None is.",
+        )
+    return labels
 
 
 def main_resume(argv: list[str]) -> int:

@@ -278,7 +278,7 @@ def main_index(argv: list[str]) -> int:
     parser.add_argument(
         "--accept",
         action="store_true",
-        help="the vault's folder is right as it is now, though it is empty or has other files than before",
+        help="accept the vault's folder as it is now, even if it is empty or has different files",
     )
     return run(parser, argv, _index)
 

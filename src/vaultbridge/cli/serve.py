@@ -37,15 +37,13 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--port", type=parse_port, help="use this port or fail; 0: any free one")
     parser.add_argument("--host", type=_parse_host, help="the address to listen on (127.0.0.1)")
     parser.add_argument("--read-only", action="store_true", help="allow no changes")
-    parser.add_argument("--allow", action="append", default=[], metavar="GLOB", help="only these notes exist")
-    parser.add_argument(
-        "--deny", action="append", default=[], metavar="GLOB", help="these notes do not exist"
-    )
+    parser.add_argument("--allow", action="append", default=[], metavar="GLOB", help="show only these notes")
+    parser.add_argument("--deny", action="append", default=[], metavar="GLOB", help="hide these notes")
     parser.add_argument("--profile", choices=("core", "full", "read-only"), help="which tools are offered")
     parser.add_argument(
         "--review",
         choices=("off", "destructive", "all"),
-        help="which changes wait for your decision",
+        help="which changes need your review",
     )
     parser.add_argument(
         "--cors", choices=("local", "any"), help="any: every page may use Bridge v1 without a token"
@@ -79,7 +77,7 @@ def main(argv: list[str]) -> int:
         "--end-after",
         type=_parse_minutes,
         metavar="MINUTES",
-        help="end when no page and no assistant has used it for this long",
+        help="stop after this long without a page or an assistant",
     )
     parser.add_argument("--config", type=Path, metavar="FILE", help="another configuration file")
     parser.add_argument("--log-level", choices=("debug", "info", "warning", "error"))
@@ -98,7 +96,7 @@ def _parse_minutes(text: str) -> float:
     minutes = float(text)
     if not 0 < minutes <= LONGEST_MINUTES:
         raise argparse.ArgumentTypeError(
-            f"{text[:40]} is not possible; write up to {LONGEST_MINUTES} minutes"
+            f"{text[:40]} is not possible; give at most {LONGEST_MINUTES} minutes"
         )
     return minutes
 

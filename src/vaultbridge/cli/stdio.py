@@ -21,8 +21,8 @@ in PATH), or the configuration file does; or it is the only one in Obsidian.
 options:
   -v, --vault VAULT      another way to name a vault (may be repeated)
   --read-only            allow no changes
-  --allow GLOB           only these folders or notes exist (may be repeated)
-  --deny GLOB            these do not exist (may be repeated)
+  --allow GLOB           show only these folders or notes (may be repeated)
+  --deny GLOB            hide these (may be repeated)
   --profile NAME         which tools: full (default), core, read-only
   --review WHICH         which changes wait: off (default), destructive, all
   --tool-errors HOW      auto (default: as the version wants), protocol, result
@@ -82,7 +82,7 @@ def explain_to_person(command: str, advice: str) -> None:
         sys.stderr.write(
             f"vaultbridge {command}: This is an MCP server. Assistants start it, and send it messages on"
             f" standard input.\n{advice}\nTo use your notes here: `vaultbridge --help`. In a browser:"
-            " `vaultbridge serve`.\nIt is waiting for messages now. Ctrl+C ends it.\n"
+            " `vaultbridge page`.\nWaiting for messages. Press Ctrl+C to stop.\n"
         )
         sys.stderr.flush()
 
@@ -124,7 +124,7 @@ def _set(found: dict[str, Any], option: str, value: str) -> None:
     elif option in _CHOICES:
         name, choices = _CHOICES[option]
         if value not in choices:
-            raise WrongUsage(f"{option} is {value!r}; it may be {', '.join(choices)}.")
+            raise WrongUsage(f"{option} is {value!r}; choose one of {', '.join(choices)}.")
         found[name] = value
     else:
         found["call_seconds"] = _parse_seconds(value)
@@ -136,7 +136,7 @@ def _parse_seconds(value: str) -> float:
     except ValueError:
         seconds = -1.0
     if not 0 < seconds <= LONGEST_SECONDS:
-        raise WrongUsage(f"--timeout is {value!r}; it may be a number of seconds up to {LONGEST_SECONDS:g}.")
+        raise WrongUsage(f"--timeout is {value!r}; give a number of seconds up to {LONGEST_SECONDS:g}.")
     return seconds
 
 

@@ -154,7 +154,7 @@ class WebSocketSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
             if getattr(self, name) < 1:
                 raise _make_error(name, "1 or more", getattr(self, name))
         if self.ssl_context is not None and self.ca_file is not None:
-            raise InvalidArgument("ssl_context and ca_file exclude each other.", argument="ca_file")
+            raise InvalidArgument("ssl_context and ca_file cannot be combined.", argument="ca_file")
         check_headers(self.headers)
 
 

@@ -106,7 +106,7 @@ class ActivityPanel {
     const { el, button, quiet } = this.dom;
     const { companion } = this;
     const state = assistant.paused || companion.pausedAll ? (assistant.connected ? 'paused' : 'disconnected, paused') : assistant.connected ? 'connected' : 'disconnected';
-    const row = el('li', { 'data-id': assistant.id }, el('strong', {}, assistant.name), ` ${assistant.summary || (assistant.connected ? 'has done nothing yet' : 'did nothing')} `,
+    const row = el('li', { 'data-id': assistant.id }, el('strong', {}, assistant.name), ` ${assistant.summary || (assistant.connected ? 'No activity yet' : 'No activity')} `,
       quiet([state, assistant.via, formatTime(assistant.since)].filter(Boolean).join(' · ')));
     const addButton = (/** @type {string} */ title, /** @type {'pause' | 'resume' | 'disconnect'} */ action) =>
       row.append(button(title, () => void companion.control(action, assistant), { 'aria-label': `${title} ${assistant.name}` }));

@@ -34,7 +34,7 @@ function drawChangedFile(dom, file) {
     return hunk.lines.map((line, index) => drawLine(dom, /** @type {' ' | '-' | '+'} */ (line[0]), compared.get(index) ?? [[line.slice(1), false]]));
   });
   const rest = lines.length > MAX_LINES ? [quiet('The rest is not shown here.')] : [];
-  const empty = file.text ? 'Its text stays the same, or is too long to show here.' : 'This file is not a text.';
+  const empty = file.text ? 'Its text stays the same, or is too long to show here.' : 'This is not a text file.';
   return el('section', { 'aria-label': file.path }, el('h5', {}, `${file.path} (${file.was && file.was !== file.path ? `moved from ${file.was}` : file.change})`),
     ...(lines.length ? [el('div', { class: 'vaultbridge-lines', tabindex: '0', role: 'region', 'aria-label': `Lines of ${file.path}` }, ...lines.slice(0, MAX_LINES))] : [quiet(empty)]), ...rest);
 }

@@ -15,7 +15,7 @@ class DecidedPanel {
       const { proposals } = await this.companion.connection.request('proposals', { status: 'all', limit: MAX_DECIDED });
       const closed = proposals.filter((/** @type {ProposalData} */ { status }) => status !== 'waiting');
       if (closed.length) this.element.replaceChildren(el('ol', { class: 'vaultbridge-list' }, ...closed.map((/** @type {ProposalData} */ proposal) => this.#drawRow(proposal))));
-      else this.element.replaceChildren(quiet('Nothing has been decided yet.'));
+      else this.element.replaceChildren(quiet('No reviewed changes yet.'));
     } catch (error) {
       this.element.replaceChildren(quiet(/** @type {Error} */ (error).message));
     }

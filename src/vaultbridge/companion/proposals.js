@@ -7,7 +7,7 @@ const OUTCOMES = {
   accepted: 'accepted',
   edited: 'accepted with your edits',
   rejected: 'rejected',
-  expired: 'expired: nobody decided',
+  expired: 'expired without a review',
   withdrawn: 'withdrawn by the assistant',
   'accepted-in-terminal': 'accepted in the terminal',
   'note-changed': 'accepted, but not written: the note had changed',
@@ -17,6 +17,10 @@ const OUTCOMES = {
 function describeTarget({ files, moreFiles, label }) {
   const [first] = files;
   if (!first) return label || 'a change';
+  if (label === 'move' && first.change === 'moved' && first.was) {
+    const links = files.length + moreFiles - 1;
+    return `${first.was} → ${first.path}${links ? `, with the links in ${pluralize(links, 'note')}` : ''}`;
+  }
   if (files.length + moreFiles > 1) return pluralize(files.length + moreFiles, 'file');
   return first.change === 'moved' && first.was ? `${first.was} → ${first.path}` : first.path;
 }

@@ -95,7 +95,7 @@ class ProposalCard {
     const { el, button } = this.dom;
     const { proposal } = this;
     const sections = proposal.files.map((file) => this.#drawFile(file));
-    if (!proposal.files.length) sections.push(this.dom.quiet('This leaves the notes as they are.'));
+    if (!proposal.files.length) sections.push(this.dom.quiet('This would change nothing.'));
     if (proposal.data.moreFiles) sections.push(this.dom.quiet(`And ${pluralize(proposal.data.moreFiles, 'more file')}, not shown.`));
     if (this.linesLeft < 0)
       sections.push(button('Show more', () => {
@@ -116,8 +116,8 @@ class ProposalCard {
     const isOwnText = proposal.texts.has(file.path);
     const hunks = file.hunks ?? [];
     const parts = hunks.map((hunk, index) => this.#drawHunk(file, hunk, index, isOwnText || !isEditable(file)));
-    if (!file.text) parts.push(quiet(file.change === 'deleted' ? 'This file would be deleted.' : `Not a text: ${pluralize(file.size, 'byte')}.`));
-    else if (!hunks.length) parts.push(quiet(file.change === 'moved' ? 'Its text stays the same.' : 'This leaves the note as it is.'));
+    if (!file.text) parts.push(quiet(file.change === 'deleted' ? 'This file would be deleted.' : file.change === 'moved' ? 'Its content stays the same.' : `Not a text file: ${pluralize(file.size, 'byte')}.`));
+    else if (!hunks.length) parts.push(quiet(file.change === 'moved' ? 'Its text stays the same.' : 'This would not change the note.'));
     if (many && isEditable(file) && proposal.editedPath === null) parts.push(this.#makeEditButton(file));
     return el('section', { class: 'vaultbridge-file' }, ...head, ...parts);
   }
@@ -219,7 +219,7 @@ class ReviewView extends obsidian.ItemView {
     this.announcement = dom.el('p', { class: 'vaultbridge-announcement', role: 'status', 'aria-live': 'polite' });
     this.tabs = new Map([
       ['waiting', dom.button('Waiting', () => this.showPanel('waiting'))],
-      ['decided', dom.button('Decided', () => this.showPanel('decided'))],
+      ['decided', dom.button('Reviewed', () => this.showPanel('decided'))],
       ['activity', dom.button('Activity', () => this.showPanel('activity'))],
     ]);
     this.empty = dom.el('p', { class: 'vaultbridge-quiet', tabindex: '-1' });
@@ -278,7 +278,7 @@ class ReviewView extends obsidian.ItemView {
     if (!this.empty) return;
     const { size } = this.companion.proposals;
     const isConnected = this.companion.connection.state === 'connected';
-    this.empty.textContent = isConnected ? 'No change is waiting.' : 'No change is waiting. The bridge is not connected.';
+    this.empty.textContent = isConnected ? 'No changes to review.' : 'No changes to review. The bridge is not connected.';
     this.empty.hidden = size > 0;
     const tab = this.tabs?.get('waiting');
     if (tab) tab.textContent = size ? `Waiting (${size})` : 'Waiting';

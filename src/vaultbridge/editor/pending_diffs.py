@@ -153,7 +153,7 @@ class PendingDiffs:
         if not self._front_ends:
             raise _no_front_end()
         if len(self._pending) >= PENDING_DIFFS:
-            raise InvalidArgument(f"{PENDING_DIFFS} diffs are already waiting.", hint="Decide on some first.")
+            raise InvalidArgument(f"{PENDING_DIFFS} diffs are already waiting.", hint="Review some first.")
         # A diff in the same tab replaces the older one, on which nobody can decide any more.
         self.close_tab(client, tab_name)
         key = f"unnumbered {next(self._numbers)}"
@@ -425,5 +425,5 @@ async def _snapshot(journal: NoteJournal | None) -> bytes | None:
 def _no_front_end() -> ObsidianNotRunning:
     return ObsidianNotRunning(
         "No editor that can show a diff is connected.",
-        hint="Decide in the terminal, or open the page with `vaultbridge page`, or the Obsidian companion.",
+        hint="Review it in the terminal, on the page (`vaultbridge page` opens it), or in Obsidian.",
     )

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 PROGRESS_EVERY: Final = 500
 """How many notes are read between two progress reports."""
 
+SHOWN_LISTED: Final = 5
+"""How many of the bases that a note shows an error lists: more than notes have, but for an index of bases."""
+
 
 def load_base(engine: Engine, name: str, *, block: int = 1) -> tuple[Base, str, VaultPath]:
     """Returns the base that a name refers to, its text, and its file: a `.base` file, or the block of that
@@ -33,10 +36,15 @@ def load_base(engine: Engine, name: str, *, block: int = 1) -> tuple[Base, str, 
     kind = path.rpartition(".")[2].lower()
     if kind not in ("base", "md"):
         raise InvalidArgument(f"{path} is not a base.", argument="name", hint="Name a .base file or a note.")
-    text = engine.view(path).text
+    view = engine.view(path)
+    text = view.text
     if kind == "base":
         return parse_base(text), text, path
     blocks = extract_base_blocks(text)
+    if not blocks:
+        raise InvalidArgument(
+            f"{path} has no ```base block.", argument="name", hint=_advise_on_shown(path, view.note)
+        )
     if not 1 <= block <= len(blocks):
         raise InvalidArgument(
             f"{path} has {len(blocks)} ```base blocks; there is no block {block}.",
@@ -45,6 +53,20 @@ def load_base(engine: Engine, name: str, *, block: int = 1) -> tuple[Base, str, 
         )
     chosen = blocks[block - 1]
     return parse_base(chosen.text, chosen.line), chosen.text, path
+
+
+def _advise_on_shown(path: VaultPath, note: Note) -> str:
+    """A note may show bases instead of containing them; in these, `this` is the note."""
+    shown = [
+        f"{link.target}{link.subpath}"
+        for link in note.links
+        if link.embed and link.target.lower().endswith(".base")
+    ]
+    if not shown:
+        return "Name a .base file, or give the YAML as base."
+    more = f" and {len(shown) - SHOWN_LISTED} more" if len(shown) > SHOWN_LISTED else ""
+    listed = "; ".join(shown[:SHOWN_LISTED])
+    return f"It shows {listed}{more}: give one of them as name, and {path} as this."
 
 
 def run_base_query(

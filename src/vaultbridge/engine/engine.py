@@ -96,9 +96,8 @@ class _DraftOutdated(Exception):
 
 class Engine:
     """Open with `Engine(...)`, close with `close()` or `with`. `cache` and `state` are the folders of all
-    vaults (see `Bases`); without `state` that is below the cache. `actor` is the author that the journal
-    records for changes. With `accept` the folder as it is now is taken for the vault, even if it was another
-    one."""
+    vaults (see `make_bases`). `actor` is the author that the journal records for changes. With `accept` the
+    folder as it is now is taken for the vault, even if it was another one."""
 
     def __init__(
         self,
@@ -133,6 +132,7 @@ class Engine:
             self.root,
             self.state,
             trash=trash,
+            second=self.cache if self._folders.can_change else None,
             clock=clock,
             checkpoint=checkpoint,
             refusal=None if self._folders.can_change else self._folders.make_refusal,

@@ -66,6 +66,7 @@ class HistoryEntry(Struct, frozen=True):
     paths: tuple[VaultPath, ...]
     author: str = ""
     incomplete: bool = False
+    files: tuple[ChangedFile, ...] = ()
 
 
 class FileVersions(Struct, frozen=True):
@@ -268,9 +269,11 @@ class History:
         )
 
     def _make_entry(self, entry: JournalEntry) -> HistoryEntry:
+        seen = self._visible_part(entry)
         return HistoryEntry(
             *(entry.id, entry.at, entry.actor, entry.label, entry.undone_by, entry.undo_of),
-            paths=self._visible_part(entry).paths,
+            paths=seen.paths,
+            files=list_changed_files(seen.acts, self._scope.visible),
             author=entry.author,
             incomplete=entry.incomplete,
         )

@@ -146,13 +146,6 @@ def _parse_definition(raw: str) -> WrittenLink | None:
     )
 
 
-def find_label(raw: str) -> str:
-    """Return the label of a reference definition as CommonMark compares it; "" for the text of any other
-    link."""
-    match = None if _parse_markdown(raw, 1, embed=False) else _DEFINED.match(raw)
-    return "" if match is None else " ".join(match[1].casefold().split())
-
-
 def _find_destination(raw: str, parenthesis: int) -> tuple[int, int, bool] | None:
     read = read_destination(raw, parenthesis)
     if read is None or read[1] != len(raw):

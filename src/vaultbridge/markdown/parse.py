@@ -56,6 +56,17 @@ def parse(text: str) -> Note:
     )
 
 
+def find_labels(text: str) -> set[str]:
+    """Return the labels of all link reference definitions, whatever they lead to, as CommonMark compares
+    them. A `Note` keeps only the definitions that lead to files."""
+    if _is_too_large(text):
+        return set()
+    lines, starts = split_with_starts(text)
+    found = InlineResult(text, starts)
+    BlockScan(text, lines, starts, found).run(read_frontmatter(text, starts).end)
+    return {*found.labels}
+
+
 def _is_too_large(text: str) -> bool:
     if len(text) * 4 <= NOTE_PARSE_BYTES:
         return False

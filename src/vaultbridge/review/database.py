@@ -12,10 +12,11 @@ import logging
 import time
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from vaultbridge.errors import EngineFailure
-from vaultbridge.review.policy import REVIEWS
+from vaultbridge.review.policy import REVIEWS, Review
+from vaultbridge.vault.write.journal_schema import check_header
 from vaultbridge.vault.write.salvage import choose_kept_name, copy_files, delete_database
 from vaultbridge.vault.write.store_notes import SKIPPED, Loss, StoreNotes
 
@@ -41,6 +42,8 @@ CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID
 CREATE TABLE present (pid INTEGER PRIMARY KEY, editors INTEGER NOT NULL)
 """
 
+SETTINGS: Final = "SELECT name, value FROM settings"
+
 log = logging.getLogger("vaultbridge.review")
 
 
@@ -49,7 +52,8 @@ def is_damage(error: Exception) -> bool:
     import sqlite3
 
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    # ERROR: a name in the list of tables is not what it was.
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 
 
 def open_store(file: Path, notes: StoreNotes, *, damage: str = "") -> sqlite3.Connection:
@@ -74,6 +78,14 @@ def open_store(file: Path, notes: StoreNotes, *, damage: str = "") -> sqlite3.Co
     return _connect(file, notes, policy=policy, kept=kept.name)
 
 
+def parse_policy(rows: list[Any]) -> Review | Literal[""] | None:
+    """The policy that a person has set, from the rows of `SETTINGS`; "" if none was set, None if it is not
+    known, as when a byte of it has flipped, which SQLite does not notice."""
+    if not rows:
+        return ""
+    return next((review for review in REVIEWS if rows == [("review", review)]), None)
+
+
 def _connect(
     file: Path, notes: StoreNotes, *, policy: str | None = None, kept: str = ""
 ) -> sqlite3.Connection:
@@ -83,6 +95,7 @@ def _connect(
     try:
         if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             _check_kind(db)
+            check_header(file)
         db.execute("PRAGMA journal_mode = WAL")
         # NORMAL: a power cut may lose the last proposal, which the assistant can make again; no note changes.
         db.execute("PRAGMA synchronous = NORMAL")
@@ -93,7 +106,7 @@ def _connect(
                 for statement in _SCHEMA.split(";"):
                     db.execute(statement)
                 db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-                if last or kept:
+                if kept or notes.was_used:
                     _begin_again(db, notes, policy, kept)
             _start_above(db, last)
         _check_kind(db)
@@ -139,8 +152,8 @@ def _start_above(db: sqlite3.Connection, last: int) -> None:
         db.execute("INSERT INTO sqlite_sequence VALUES ('proposals', ?)", (last + SKIPPED,))
 
 
-def _read_policy(file: Path) -> str | None:
-    """The policy in a damaged file, "" if none was set, None if that cannot be read."""
+def _read_policy(file: Path) -> Review | Literal[""] | None:
+    """The policy in a damaged file, as `parse_policy` gives it; None too if it cannot be read."""
     import sqlite3
 
     copy = file.with_name(f"{file.stem}.examined{file.suffix}")
@@ -148,9 +161,7 @@ def _read_policy(file: Path) -> str | None:
     try:
         copy_files(file, copy)
         with closing(sqlite3.connect(copy)) as db:
-            rows = db.execute("SELECT value FROM settings WHERE name = 'review'").fetchall()
-        policy = rows[0][0] if rows else ""
-        return policy if policy in ("", *REVIEWS) else None
+            return parse_policy(db.execute(SETTINGS).fetchall())
     except (sqlite3.Error, UnicodeDecodeError):
         return None
     finally:

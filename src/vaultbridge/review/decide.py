@@ -49,7 +49,7 @@ STATUS_WORDS = {
     "edited": "accepted with changes",
     "rejected": "rejected",
     "expired": "not decided in time",
-    "waiting": "waiting for a decision",
+    "waiting": "waiting for review",
     "deciding": "being decided",
     "withdrawn": "withdrawn by the assistant",
     "accepted-in-terminal": "accepted in the terminal",
@@ -182,7 +182,7 @@ class Decider:
         if not self._store.claim(number):
             now = self._store.get(number)
             ended = f"no longer waiting: {describe_decision(now)}"
-            state = "being decided by somebody else" if now.waits else ended
+            state = "being reviewed by somebody else" if now.waits else ended
             raise InvalidArgument(f"{proposal.id} is {state}.", argument="id")
 
     def _show_again(self, number: int) -> DecisionResult:

@@ -9,10 +9,11 @@ not decided by then stays, and the call ends with `ChangePending`.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, Protocol
 
-from vaultbridge.activity.records import record_change, record_proposal
+from vaultbridge.activity.records import record_change, record_proposal, record_thinking
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.outcome import Outcome, Planned
@@ -239,6 +240,7 @@ class ReviewGate:
             raise _pending(proposal, NOBODY)
         if not _waiting_calls.acquire(blocking=False):
             raise _pending(proposal, BUSY)
+        began = time.monotonic()
         try:
             if ask:
                 self._ask(engine, store, proposal, seconds)
@@ -246,6 +248,7 @@ class ReviewGate:
                 self._wait_for_editor(store, proposal, self._caller.begin_waiting(seconds))
         finally:
             _waiting_calls.release()
+            record_thinking(time.monotonic() - began)
         return _finish(store, store.get(proposal.number))
 
     def _wait_for_editor(self, store: ReviewStore, proposal: Proposal, seconds: float) -> None:

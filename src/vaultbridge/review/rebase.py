@@ -19,7 +19,7 @@ from vaultbridge.engine.operation_base import Operation, Undo
 from vaultbridge.engine.outcome import Planned, PlannedFile
 from vaultbridge.engine.undoing import find_undo
 from vaultbridge.engine.vocabulary import OPERATIONS
-from vaultbridge.errors import NoteNotFound, VaultbridgeError
+from vaultbridge.errors import EngineFailure, NoteNotFound, VaultbridgeError
 from vaultbridge.limits import MIB
 from vaultbridge.markdown.edits.merge import merge_texts
 from vaultbridge.markdown.text import decode, encode, is_text
@@ -72,7 +72,15 @@ def encode_operations(operations: Sequence[Operation]) -> bytes:
 
 
 def decode_operations(data: bytes) -> list[Operation]:
-    return list(_operations.decode(data))
+    """Raises EngineFailure when they are damaged."""
+    try:
+        return list(_operations.decode(data))
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise EngineFailure(
+            "What this proposal would do cannot be read any more.",
+            hint="Reject it; the assistant has to propose it again.",
+            paths=(),
+        ) from error
 
 
 def describe_scope(scope: Scope) -> tuple[ScopePart, ...]:

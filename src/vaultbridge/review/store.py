@@ -23,9 +23,9 @@ import msgspec
 from vaultbridge.engine.outcome import Outcome
 from vaultbridge.errors import EngineFailure, InvalidArgument
 from vaultbridge.limits import MIB
-from vaultbridge.review.database import is_damage, open_store
+from vaultbridge.review.database import SETTINGS, is_damage, open_store, parse_policy
 from vaultbridge.review.model import Decided, Proposal, ProposalBody, ProposalStatus, ProposedFile
-from vaultbridge.review.policy import REVIEWS, Reason, Review
+from vaultbridge.review.policy import Reason, Review
 from vaultbridge.system import is_process_alive, make_private_folder
 from vaultbridge.vault.wal_index import WalIndex
 from vaultbridge.vault.write.store_notes import StoreNotes
@@ -68,7 +68,7 @@ _outcome = msgspec.json.Decoder(Outcome)
 
 class ReviewStore:
     """Can be used in any thread. `folder` is the vault's state folder, and `make_folder` makes it if it is
-    not there."""
+    not there. `second`: see `StoreNotes`."""
 
     def __init__(
         self,
@@ -76,6 +76,7 @@ class ReviewStore:
         *,
         clock: Callable[[], float] = time.time,
         make_folder: Callable[[], None] | None = None,
+        second: Path | None = None,
     ) -> None:
         self._make_folder = make_folder or partial(make_private_folder, folder)
         self._file = folder / FILE_NAME
@@ -83,7 +84,7 @@ class ReviewStore:
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
         self._wal_index = WalIndex(self._file)
-        self._notes = StoreNotes(self._file)
+        self._notes = StoreNotes(self._file, second=second)
         self._suspected = ""
         """Why a question found the file damaged; the next one puts it aside."""
         self._inode = 0
@@ -106,7 +107,7 @@ class ReviewStore:
     def exists(self) -> bool:
         """Whether anything was ever stored: most vaults are never reviewed and have no file. One that is gone
         existed, and opening it says so."""
-        return self._file.exists() or bool(self._notes.read_last())
+        return self._file.exists() or self._notes.was_used
 
     # Proposals.
 
@@ -135,7 +136,7 @@ class ReviewStore:
                 raise InvalidArgument(
                     f"{waiting} changes are already waiting for a person, and there is no room for this one: "
                     "it was not made.",
-                    hint="Ask the person to decide on some of them first.",
+                    hint="Ask the person to review some of them first.",
                 )
             cursor = db.execute(
                 "INSERT INTO proposals (status, at, expires, actor, token, pid, tool, label, why, rows, more,"
@@ -270,17 +271,20 @@ class ReviewStore:
 
     @property
     def policy(self) -> Review | None:
-        """What a person has set for the vault; None if nothing is set."""
+        """What a person has set for the vault; None if nothing is set. If it is not known any more,
+        everything is reviewed until a person chooses again."""
         if not self.exists:
             return None
-        rows = self._query("SELECT value FROM settings WHERE name = 'review'", ())
-        return next((review for review in REVIEWS if rows and rows[0][0] == review), None)
+        policy = parse_policy(self._query(SETTINGS, ()))
+        return "all" if policy is None else policy or None
 
     def set_policy(self, review: Review | None) -> None:
         with self._writing() as db:
-            db.execute("DELETE FROM settings WHERE name = 'review'")
+            db.execute("DELETE FROM settings")
             if review is not None:
                 db.execute("INSERT INTO settings VALUES ('review', ?)", (review,))
+        # So that a file that is deleted before the first proposal is missed too.
+        self._notes.remember_last(0)
 
     def set_present(self, editors: int) -> None:
         """Store how many editors this process has in which a person can decide."""
@@ -342,17 +346,13 @@ class ReviewStore:
                 db.execute("UPDATE proposals SET status = 'waiting', decider = 0 WHERE number = ?", (number,))
 
     def _select(self, where: str, values: tuple[object, ...]) -> tuple[Proposal, ...]:
-        return tuple(
-            Proposal(
-                number=number, status=status, at=at, expires=expires, actor=actor, token=token, pid=pid,
-                tool=tool, label=label, why=why, rows=_rows.decode(rows), more=more,
-                body=None if body is None else _body.decode(body),
-                decided=None if decided is None else _decided.decode(decided),
-            )
-            for (
-                number, status, at, expires, actor, token, pid, tool, label, why, rows, more, body, decided,
-            ) in self._query(f"SELECT {_COLUMNS} FROM proposals WHERE {where}", values)
-        )  # fmt: skip
+        rows = self._query(f"SELECT {_COLUMNS} FROM proposals WHERE {where}", values)
+        try:
+            return _read_proposals(rows)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            # SQLite notices no damage in what is stored, and the next question would stumble over it again.
+            self._suspected = "a proposal cannot be decoded"
+            raise _failure(ValueError(self._suspected)) from error
 
     def _query(self, sql: str, values: tuple[object, ...]) -> list[Any]:
         import sqlite3
@@ -416,6 +416,21 @@ class ReviewStore:
             return False
 
 
+def _read_proposals(rows: list[Any]) -> tuple[Proposal, ...]:
+    """Raises MsgspecError and UnicodeDecodeError."""
+    return tuple(
+        Proposal(
+            number=number, status=status, at=at, expires=expires, actor=actor, token=token, pid=pid,
+            tool=tool, label=label, why=why, rows=_rows.decode(stored), more=more,
+            body=None if body is None else _body.decode(body),
+            decided=None if decided is None else _decided.decode(decided),
+        )
+        for (
+            number, status, at, expires, actor, token, pid, tool, label, why, stored, more, body, decided,
+        ) in rows
+    )  # fmt: skip
+
+
 _open_stores: dict[Path, ReviewStore] = {}
 _opening = threading.Lock()
 
@@ -426,7 +441,11 @@ def store_of(engine: Engine) -> ReviewStore:
     with _opening:
         store = _open_stores.get(engine.state)
         if store is None:
-            store = ReviewStore(engine.state, make_folder=engine.transactor.make_folder)
+            store = ReviewStore(
+                engine.state,
+                make_folder=engine.transactor.make_folder,
+                second=engine.transactor.second,
+            )
             _open_stores[engine.state] = store
         return store
 

@@ -168,7 +168,7 @@ class SettingsRoutes:
             raise InvalidArgument(
                 f"No vault named {unknown[:60]!r} is served.",
                 argument="vaults",
-                hint=f"There are: {', '.join(sorted(served))}.",
+                hint=f"Choose one of: {', '.join(sorted(served))}.",
             )
         review = parse_review(wanted.review)
         token, secret = await asyncio.to_thread(

@@ -93,7 +93,7 @@ def _encode(value: Any) -> str:
 
 PROPERTIES = Tool(
     name="properties",
-    description="Properties (frontmatter) of the vault, values of one, or those of a note",
+    description="Properties (frontmatter, metadata) of the vault, values of one, or those of a note",
     arguments=PropertiesArguments,
     run=run_properties,
     group="metadata",

@@ -121,7 +121,7 @@ def find_vault(
         raise VaultNotFound(f"Obsidian knows the vault {named[0].name!r}, but its folder is not there.")
     hint = f"Known vaults: {_list_names(known)}."
     if not known:
-        hint = "Obsidian knows no vaults on this machine, so give the path of a folder that exists."
+        hint = "Obsidian has no vaults on this machine, so give the path of a folder that exists."
     # Assistants see this error too, and must not learn the folders above a vault.
     name = Path(text).name or text
     if place is not None and place.exists():

@@ -103,6 +103,25 @@ def test_only_a_page_of_this_server_is_not_foreign(
     assert is_foreign_page(make_request(method, sent)) is foreign
 
 
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "[::1]"])
+def test_a_host_without_a_port_is_that_of_a_server_on_port_80(name: str) -> None:
+    """What listens there may pass requests on unchanged too, and its pages are not ours."""
+    sent = CIMultiDict([("Host", name), ("Origin", f"http://{name}")])
+    assert is_foreign_page(make_request("POST", sent))
+
+
+@pytest.mark.parametrize("names", ["X-Forwarded-For", "close, x-real-ip", "keep-alive,CF-Connecting-IP"])
+def test_a_header_that_a_proxy_was_told_to_remove_marks_a_request_too(names: str) -> None:
+    """RFC 9110 7.6.1: what `Connection` names is removed on the way, so a caller behind a proxy may name the
+    header that would give it away."""
+    assert find_mark(("Connection", names)) == "Connection"
+
+
+@pytest.mark.parametrize("value", ["close", "keep-alive, Upgrade", "", "TE, close"])
+def test_an_ordinary_connection_header_marks_nothing(value: str) -> None:
+    assert find_mark(("Connection", value)) == ""
+
+
 @pytest.mark.parametrize(("port", "foreign"), [(3000, False), (5173, True)])
 def test_a_page_of_a_server_on_another_port_is_foreign_even_if_that_server_passes_it_on(
     port: int, *, foreign: bool

@@ -10,15 +10,31 @@ from vaultbridge.protocols.mcp.vault.listing import render_instructions
 from vaultbridge.tools.base.tool import Profile
 from vaultbridge.tools.standard import standard_catalog
 
-SHORT = 1600
-"""Characters, about 400 tokens: clients send it with every conversation."""
+SHORT = 1150
+"""Characters, about 250 tokens: clients send it with every conversation."""
 
 
 def test_the_instructions_explain_the_essentials_in_few_lines() -> None:
     text = render_instructions()
-    for word in ("[[wikilinks]]", "`expected`", "dry_run", "offset", "tag:#x", "[property:value]", "/regex/"):
+    for word in ("[[wikilinks]]", "`expected`", "dry_run", "offset"):
         assert word in text
     assert len(render_instructions(restricted=True, several=True)) <= SHORT
+
+
+def test_the_operators_are_explained_once_where_they_are_used() -> None:
+    [search] = [tool for tool in standard_catalog().list_tools(prefix="") if tool.name == "search"]
+    for word in (
+        "tag:#x",
+        "[property:value]",
+        "/regex/",
+        "OR",
+        "-not",
+        '"phrase"',
+        "line:(a b)",
+        "task-todo:x",
+    ):
+        assert word in search.description
+        assert word not in render_instructions()
 
 
 def test_notes_are_said_to_be_data_and_not_orders() -> None:
@@ -52,3 +68,4 @@ def test_it_names_only_tools_that_are_listed_and_says_where_to_begin(profile: Pr
     named = re.findall(r"obsidian_\w+", text)
     assert named and set(named) <= listed
     assert named[0] == "obsidian_context" and "plain words" in text
+    assert profile == "read-only" or "obsidian_undo" in named

@@ -80,7 +80,7 @@ def test_a_missing_and_an_unknown_argument_are_named() -> None:
     with pytest.raises(InvalidArgument, match="topic is missing") as missing:
         fill(prompt, {"topic": "  "}, NOW)
     assert missing.value.argument == "topic"
-    with pytest.raises(InvalidArgument, match=r"no argument 'topics'.*There are: topic"):
+    with pytest.raises(InvalidArgument, match=r"no argument 'topics'.*Choose one of: topic"):
         fill(prompt, {"topic": "x", "topics": "y"}, NOW)
     with pytest.raises(InvalidArgument, match="It takes none"):
         check_arguments("P", (), {"a": "b"})

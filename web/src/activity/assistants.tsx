@@ -66,7 +66,7 @@ function AssistantCard({ assistant, disabled, pausedAll }: { assistant: Assistan
   return (
     <li class="assistant card" data-id={assistant.id} data-state={showsPaused ? 'paused' : assistant.connected ? 'connected' : 'disconnected'}>
       <h3>{assistant.name}{showsPaused && <span class="tag">{assistant.connected ? 'paused' : 'disconnected'}</span>}</h3>
-      <p>{assistant.summary || (assistant.connected ? 'has done nothing yet' : 'did nothing')}</p>
+      <p>{assistant.summary || (assistant.connected ? 'No activity yet' : 'No activity')}</p>
       {assistant.running.length > 0 && <p class="quiet">running: {assistant.running.join(', ')}</p>}
       <p class="quiet">{assistant.connected ? `connected ${formatAgo(assistant.since)}` : `disconnected ${formatAgo(assistant.ended ?? assistant.since)}`} · {pluralize(assistant.calls, 'call')}{assistant.failed > 0 && `, ${assistant.failed} failed`}</p>
       <p class="quiet assistant-from">{[assistant.via, assistant.version && `${assistant.client} ${assistant.version}`, assistant.token && `token “${assistant.token.name}”`, origin].filter(Boolean).join(' · ')}</p>
@@ -74,7 +74,7 @@ function AssistantCard({ assistant, disabled, pausedAll }: { assistant: Assistan
         {isListed && (assistant.paused ? <button type="button" disabled={disabled} onClick={() => void control('resume', assistant)}>Resume</button>
           : !pausedAll && <button type="button" disabled={disabled} onClick={() => void control('pause', assistant)}><Icon name="pause" />Pause</button>)}
         {assistant.connected && <button type="button" class="reject" disabled={disabled} onClick={() => void control('disconnect', assistant)}>Disconnect</button>}
-        <a class="button" href={href('activity', '', { assistant: assistant.id })}>What it did</a>
+        <a class="button" href={href('activity', '', { assistant: assistant.id })}>Its activity</a>
       </div>
     </li>
   );

@@ -139,7 +139,7 @@ function MessageJson({ n, isRecording }: { n: number; isRecording: boolean }): J
   const loaded = useLoad((signal) => api<{ json: string | null; cut: boolean; why: string }>(`trace/${n}`, { signal }), [n]);
   if (!loaded.value) return loaded.state === 'failed' ? <Failure error={loaded.error} /> : <Loading />;
   const { json, cut, why } = loaded.value;
-  if (json === null) return <p class="quiet">{why || `The JSON of this message was not recorded. ${isRecording ? 'That of later ones is.' : 'Switch on “Record JSON from now on”.'}`}</p>;
+  if (json === null) return <p class="quiet">{why || `The JSON of this message was not recorded. ${isRecording ? 'Later messages are recorded.' : 'Switch on “Record JSON from now on”.'}`}</p>;
   return <><pre tabIndex={0}>{cut ? json : formatJson(json)}</pre>{cut && <p class="quiet">Only the beginning was recorded.</p>}</>;
 }
 

@@ -30,7 +30,7 @@ export function Statistics(): JSX.Element {
         <Tile name="Sent" value={formatBytes(stats.bytesOut)} detail="to assistants" />
       </dl>
       {loaded.state === 'failed' && <Failure error={loaded.error} retry={loaded.reload} />}
-      {stats.calls === 0 ? <EmptyState icon="activity" title="No calls yet"><p>As soon as an assistant calls a tool, this shows how often and how long.</p></EmptyState> : (
+      {stats.calls === 0 ? <EmptyState icon="activity" title="No calls yet"><p>Once an assistant calls a tool, this shows how often, and how long the calls take.</p></EmptyState> : (
         <>
           <MinuteChart minutes={stats.minutes} />
           <CallTable title="Tools" rows={stats.tools} buckets={stats.buckets} />

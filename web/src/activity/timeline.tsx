@@ -94,7 +94,7 @@ export function Timeline({ route, disabled }: { route: Route; disabled: boolean 
       {loaded.state === 'loading' && !loaded.value && <Loading />}
       {loaded.value && loaded.state !== 'failed' && !entries.length && (isFiltered
         ? <EmptyState icon="activity" title="Nothing matches this filter"><p><button type="button" class="link" onClick={() => changeFilter({ assistant: '', kind: '', note: '', time: '' })}>Show everything</button></p></EmptyState>
-        : <EmptyState icon="activity" title="Nothing has happened yet"><p>As soon as an assistant reads, searches or changes something, it is listed here. Every change comes with its diff and an Undo button.</p><p><a href={href('settings', 'assistants')}>Connect an assistant</a></p></EmptyState>)}
+        : <EmptyState icon="activity" title="No activity yet"><p>As soon as an assistant reads, searches or changes something, it is listed here. Every change comes with its diff and an Undo button.</p><p><a href={href('settings', 'assistants')}>Connect an assistant</a></p></EmptyState>)}
       {days.map(({ title, entries: dayEntries }) => (
         <section key={title} aria-label={title}>
           <h2>{title}</h2>
@@ -159,12 +159,12 @@ function EntryRow({ entry, disabled, onUndone }: { entry: Entry; disabled: boole
       <Icon name={ICONS[entry.kind] ?? 'activity'} />
       <div class="entry-text">
         <p><strong>{entry.assistant.name}</strong> {renderText(entry)}</p>
-        {!entry.ok && !isRejected(entry) && <p class="entry-bad">{entry.error === 'PAUSED' ? 'You had paused this assistant.' : `${describeError(entry.error)}.`}</p>}
+        {!entry.ok && !isRejected(entry) && <p class="entry-bad">{entry.error === 'PAUSED' ? 'You paused this assistant.' : `${describeError(entry.error)}.`}</p>}
         {entry.undoneBy !== null && <p class="quiet">Undone by change {entry.undoneBy}.</p>}
       </div>
       <div class="entry-actions">
         {entry.ms !== null && <span class="quiet entry-ms">{formatDuration(entry.ms)}</span>}
-        {entry.proposal && (isWaiting ? <a class="button" href={href('review', entry.proposal)}>Review</a> : <a class="button" href={href('review', '', { show: 'decided' })}>Decided</a>)}
+        {entry.proposal && (isWaiting ? <a class="button" href={href('review', entry.proposal)}>Review</a> : <a class="button" href={href('review', '', { show: 'decided' })}>Reviewed</a>)}
         {hasChange && <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>{isOpen ? 'Hide' : 'Show'} the change</button>}
         {hasChange && entry.canUndo && <UndoButton vault={entry.vault} change={entry.change ?? 0} disabled={disabled} onUndone={onUndone} />}
       </div>
@@ -228,7 +228,7 @@ function UndoButton({ vault, change, disabled, onUndone }: { vault: string; chan
 async function redo(vault: string, change: number, onRedone: () => void): Promise<void> {
   try {
     await api('undo', { body: { vault, change, force: false }, query: { vault } });
-    notify('The change was made again.');
+    notify('The change was redone.');
     onRedone();
   } catch (error) {
     notifyError(error);
@@ -246,7 +246,7 @@ export function ChangeFiles({ vault, change }: { vault: string; change: number }
       {detail.files.map((file) => (
         <section key={file.path} class="card" aria-label={file.path}>
           <h3>{file.path} <span class="tag">{file.change === 'moved' ? `moved from ${file.was}` : file.change}</span></h3>
-          {file.before === null && file.after === null ? <p class="quiet">{file.note || 'This file is not a text.'}</p>
+          {file.before === null && file.after === null ? <p class="quiet">{file.note || 'This is not a text file.'}</p>
             : file.before === file.after ? <p class="quiet">Its text did not change.</p>
             : <Diff name={file.path} before={file.before ?? ''} after={file.after ?? ''} />}
         </section>

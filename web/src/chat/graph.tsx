@@ -38,7 +38,7 @@ function Graph({ host, input, result: first }: ViewProps): JSX.Element {
   return (
     <main>
       <h1>{titleOf(centre)}</h1>
-      <p class="quiet">{suggested ? `${pluralize(suggested, 'note')} could be linked with it` : count ? `${pluralize(count, 'note')} around it${data.more ? ', and more that are not shown' : ''}` : 'No note is linked with it'}</p>
+      <p class="quiet">{suggested ? `${pluralize(suggested, 'note')} could be linked with it` : count ? `${pluralize(count, 'note')} around it${data.more ? ', and more that are not shown' : ''}` : 'No linked notes'}</p>
       <ErrorText>{error}</ErrorText>
       {count > 0 && <GraphPicture data={data} onOpen={goTo} />}
       <details open={count <= 8}>

@@ -83,7 +83,7 @@ export class Host {
 
   async openLink(url: string): Promise<void> {
     const answer = await this.#request('ui/open-link', { url });
-    if (isObject(answer) && answer.isError) throw new Error('This program does not open such links.');
+    if (isObject(answer) && answer.isError) throw new Error('This app cannot open such links.');
   }
 
   /** Adds something to what the model reads with its user's next message. */
@@ -94,7 +94,7 @@ export class Host {
   #request(method: string, params: unknown): Promise<unknown> {
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#takePending(id)?.reject(new Error('This program did not answer.')), ANSWER_MS);
+      const timer = setTimeout(() => this.#takePending(id)?.reject(new Error('This app did not answer.')), ANSWER_MS);
       this.#pending.set(id, { resolve: (result) => (clearTimeout(timer), resolve(result)), reject: (error) => (clearTimeout(timer), reject(error)) });
       this.#send({ id, method, params });
     });

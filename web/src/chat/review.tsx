@@ -155,7 +155,7 @@ function Outcome({ result }: { result: ToolResult }): JSX.Element {
   const data = readEnvelope(text);
   if (!data) return <Text text={text} />;
   if (typeof data.diff === 'string') return <main><h1>What would change</h1><Text text={data.diff} /></main>;
-  if (data.status === 'pending') return <p class="quiet">{String(data.id)} waits for a decision: on the page (<code>vaultbridge page</code> opens it), in Obsidian, or in a terminal with <code>vaultbridge diffs</code>.</p>;
+  if (data.status === 'pending') return <p class="quiet">{String(data.id)} is waiting for your review: on the page (<code>vaultbridge page</code> opens it), in Obsidian, or in a terminal with <code>vaultbridge diffs</code>.</p>;
   const changed = typeof data.path === 'string' ? data.path : 'The vault';
   return <p class="decided" role="status">{typeof data.change === 'number' ? `${changed} was changed (change ${data.change}).` : `${changed} was not changed.`}</p>;
 }
@@ -194,7 +194,7 @@ function FileSection({ file, edit, setEdit, canDecide, isEditing, setEditing }: 
       {isEditing ? <textarea aria-label={`The new text of ${file.path}`} rows={12} spellcheck={false} value={edit?.text ?? ''} onInput={(event) => setEdit({ text: event.currentTarget.value })} />
         : isOwnText ? <Text text={edit?.text ?? ''} />
         : file.fits === false ? <p class="quiet">Too long to show here.</p>
-        : file.size !== undefined ? <p class="quiet">{file.change === 'deleted' ? 'This file would be deleted.' : `Not a text: ${pluralize(file.size, 'byte')}.`}</p>
+        : file.size !== undefined ? <p class="quiet">{file.change === 'deleted' ? 'This file would be deleted.' : file.change === 'moved' ? 'Its content stays the same.' : `Not a text file: ${pluralize(file.size, 'byte')}.`}</p>
         : file.change === 'moved' && !hunks.length ? <p class="quiet">Its text stays the same.</p>
         : hunks.map((hunk, i) => (
           <div key={i} class={edit?.leftOut?.has(i) ? 'hunk left-out' : 'hunk'}>

@@ -51,7 +51,7 @@ export function assignColours(data: GraphData, by: ColourBy): { colours: Uint8Ar
   });
   const otherTitle = by === 'tag' ? (counts.size > COLOURS ? 'Other or no tag' : 'No tag') : 'Other folders';
   const titleOfColour = (colour: number): string =>
-    colour < COLOURS ? (names[colour] ?? '') : colour === OTHER ? otherTitle : colour === UNRESOLVED ? 'Not written yet' : 'Attachments';
+    colour < COLOURS ? (names[colour] ?? '') : colour === OTHER ? otherTitle : colour === UNRESOLVED ? 'Unresolved' : 'Attachments';
   const legend = sizes.map((count, colour) => ({ colour, name: titleOfColour(colour), count })).filter(({ count }) => count > 0);
   return { colours, legend };
 }

@@ -89,6 +89,8 @@ export interface EditorOptions {
   onSave: () => void;
   /** On Escape. If it returns false, the next Tab leaves the editor instead of indenting. */
   onLeave: () => boolean;
+  /** Adds a pasted or dropped picture or other media to the vault, and returns what shows it in the note; '' if it could not be. */
+  attach: (file: File, isPasted: boolean) => Promise<string>;
   /** The notes that are suggested after `[[`. */
   paths: () => { title: string; path: string }[];
 }
@@ -115,6 +117,30 @@ function completeLinks(paths: EditorOptions['paths']): CompletionSource {
   };
 }
 
+const ATTACHED = /^(?:image|audio|video)\/|^application\/pdf$/; // other files are left to the browser: their text is pasted
+
+/** Files that are pasted or dropped into the text. A program that copies a text with a picture of it means the text. */
+function attachFiles(attach: EditorOptions['attach']): Extension {
+  const take = (event: Event, view: EditorView, data: DataTransfer | null, at: number | null, isPasted: boolean): boolean => {
+    const added = [...(data?.files ?? [])].filter((file) => ATTACHED.test(file.type));
+    if (!added.length || data?.types.includes('text/plain')) return false;
+    event.preventDefault();
+    if (at !== null) view.dispatch({ selection: { anchor: at } });
+    void (async () => {
+      // One after the other, so that they stand in their order.
+      for (const file of added) {
+        const embed = await attach(file, isPasted);
+        if (embed && view.dom.isConnected) view.dispatch(view.state.replaceSelection(added.length > 1 ? `${embed}\n` : embed));
+      }
+    })();
+    return true;
+  };
+  return EditorView.domEventHandlers({
+    paste: (event, view) => take(event, view, event.clipboardData, null, true),
+    drop: (event, view) => take(event, view, event.dataTransfer, view.posAtCoords({ x: event.clientX, y: event.clientY }, false), false),
+  });
+}
+
 export function mountEditor(host: HTMLElement, options: EditorOptions): EditorView {
   const root = shadowRootOf(host);
   const keys = keymap.of([
@@ -124,7 +150,7 @@ export function mountEditor(host: HTMLElement, options: EditorOptions): EditorVi
   ]);
   const extensions = [
     keymap.of([]), lineNumbers(), history(), drawSelection(selectionOptions), highlightActiveLine(), highlightSelectionMatches(),
-    autocompletion({ override: [completeLinks(options.paths)], icons: false }), keys, markdownExtensions,
+    autocompletion({ override: [completeLinks(options.paths)], icons: false }), keys, markdownExtensions, attachFiles(options.attach),
     EditorView.contentAttributes.of({ 'aria-label': options.label, spellcheck: 'true', tabindex: '0' }),
     EditorView.updateListener.of((update) => update.docChanged && options.onChange(update.state.doc.toString())),
   ];

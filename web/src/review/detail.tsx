@@ -11,7 +11,7 @@ import { Failure, Loading } from '../lib/states';
 import { getEdits, type ProposalEdit, storeTexts } from './edits';
 import { applyHunks, countChanges, countLines, describeHunk, makeFileDecision, toggleHunk } from './hunks';
 import { type FileDecision, hasTexts, loadProposal, previewDecision, type Proposal, type ProposedFile } from './proposals';
-import { describeAction, describeFileChange, describeReason, describeTarget } from './wording';
+import { describeFileChange, describeProposal, describeReason } from './wording';
 
 const PAGE_SIZE = 10; // files whose texts are shown at once
 
@@ -111,7 +111,7 @@ export function Detail({ proposal, disabled, handle, onDecide }: DetailProps): J
     <article class="review-detail" aria-labelledby="proposal-title">
       <header class="detail-head">
         <a class="detail-back" href={href('review')}><Icon name="right" />All proposals</a>
-        <h2 id="proposal-title" tabIndex={-1}>{describeAction(proposal)} {describeTarget(proposal)}</h2>
+        <h2 id="proposal-title" tabIndex={-1}>{describeProposal(proposal)}</h2>
         <p class="quiet">
           Proposed by <strong>{assistantNameOf(proposal.assistant)}</strong>{proposal.token && ` (token “${proposal.token}”)`} {formatAgo(proposal.at)}, with {proposal.label && proposal.label !== proposal.tool ? `${proposal.tool} (${proposal.label})` : proposal.tool}. {proposal.reason !== 'all' && `It waits because ${describeReason(proposal.reason)}. `}
           {proposal.expires ? `You can decide until ${new Date(proposal.expires * 1000).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })}.` : ''}
@@ -222,7 +222,7 @@ function FileSection({ file, edit, setEdit, isSingleFile, isEditing, onEdit, onL
           })}
         </fieldset>
       )}
-      {!file.text ? <p class="detail-binary quiet">{file.change === 'deleted' ? 'This file would be deleted.' : `Not a text: ${pluralize(file.size, 'byte')}.`}</p>
+      {!file.text ? <p class="detail-binary quiet">{file.change === 'deleted' ? 'This file would be deleted.' : file.change === 'moved' ? `It would move here from ${file.was}. Its content stays the same.` : `Not a text file: ${pluralize(file.size, 'byte')}.`}</p>
         : file.change === 'moved' && file.oldText === file.newText ? <p class="detail-binary quiet">Its text stays the same.</p>
         : <Diff name={file.path} before={file.oldText ?? ''} after={after} showAll={showAll} {...(isEditing && { onEdit: (text: string) => setEdit({ ...edit, text }), onLeave })} />}
     </section>

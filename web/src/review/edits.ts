@@ -49,7 +49,7 @@ function offerTexts(id: string): void {
   discardEdits(id);
   if (!texts.length) return;
   const copy = (): void => copyText(texts.join('\n\n'), 'Your text was copied.');
-  notify('The proposal that you were editing was decided elsewhere or withdrawn. Your text was not used.', 'bad', { label: 'Copy my text', run: copy });
+  notify('The proposal that you were editing was reviewed elsewhere or withdrawn. Your text was not used.', 'bad', { label: 'Copy my text', run: copy });
 }
 
 closeHandlers.add(({ id }) => deciding.has(id) || offerTexts(id));

@@ -64,7 +64,7 @@ function TokenRow({ token, disabled, onRevoked }: { token: Token; disabled: bool
       notifyError(error);
     }
   };
-  const permissions = [token.readOnly ? 'may only read' : 'may read and change', token.vaults.length ? `only ${token.vaults.join(', ')}` : '', token.allow.length ? `only ${token.allow.join(', ')}` : '', token.deny.length ? `not ${token.deny.join(', ')}` : '', token.review !== 'off' ? `review: ${token.review}` : ''];
+  const permissions = [token.readOnly ? 'read-only' : 'can read and change notes', token.vaults.length ? `only ${token.vaults.join(', ')}` : '', token.allow.length ? `only ${token.allow.join(', ')}` : '', token.deny.length ? `not ${token.deny.join(', ')}` : '', token.review !== 'off' ? `review: ${token.review}` : ''];
   const lifetime = token.expired ? 'expired' : token.expires ? `expires ${formatAgo(token.expires)}` : 'does not expire';
   return (
     <li class="card" data-token={token.name}>
@@ -109,7 +109,7 @@ function TokenForm({ vaults, disabled, onCreated, onCancel }: TokenFormProps): J
     <form class="token-form card" ref={form} onSubmit={(event) => void submit(event)} aria-label="Create a token">
       <label>Name <input name="name" type="text" required maxLength={64} placeholder="phone" autocomplete="off" autofocus /></label>
       <label>Lifetime <select name="expires" defaultValue="90d">{LIFETIMES.map(({ value, title }) => <option key={value} value={value}>{title}</option>)}</select></label>
-      <label class="check"><input type="checkbox" name="readOnly" defaultChecked />May only read</label>
+      <label class="check"><input type="checkbox" name="readOnly" defaultChecked />Read-only</label>
       <label>Review its changes <select name="review">{POLICIES.map(({ value, title }) => <option key={value} value={value}>{value === 'off' ? 'As set for the vault' : title}</option>)}</select></label>
       {vaults.length > 1 && (
         <fieldset><legend>Vaults (all if none is ticked)</legend>{vaults.map((name) => <label key={name} class="check"><input type="checkbox" name="vaults" value={name} />{name}</label>)}</fieldset>

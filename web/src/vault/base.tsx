@@ -44,7 +44,7 @@ export function Base({ path, block, view: initialView, embeddedIn = '', onView }
         <span class="quiet">{value.shown === value.total ? pluralize(value.total, 'result') : `${value.shown.toLocaleString()} of ${pluralize(value.total, 'result')}`}</span>
       </div>
       {value.problems.map((problem) => <p key={problem} class="base-problem"><Icon name="warning" /> {problem}</p>)}
-      {!value.rows.length ? <p class="quiet base-none">No file passes the filters of this view.</p> : <Groups value={value} />}
+      {!value.rows.length ? <p class="quiet base-none">No files match the filters of this view.</p> : <Groups value={value} />}
       {value.rows.length < value.shown && <button type="button" onClick={() => setLimit(Math.min(limit + PAGE_SIZE, MAX_ROWS))} disabled={limit >= MAX_ROWS}>Show more</button>}
     </div>
   );

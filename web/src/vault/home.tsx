@@ -82,7 +82,7 @@ function WaitingProposals(): JSX.Element | null {
   return (
     <p class="banner waiting" role="status">
       <Icon name="review" />
-      <span><strong>{pluralize(proposals.length, 'change waits', 'changes wait')} for you</strong>, proposed by {names.slice(0, 3).join(', ')}{names.length > 3 ? ' and others' : ''}.</span>
+      <span><strong>{pluralize(proposals.length, 'change is', 'changes are')} waiting for your review</strong>, proposed by {names.slice(0, 3).join(', ')}{names.length > 3 ? ' and others' : ''}.</span>
       <a class="button accept" href={href('review')}>Review</a>
     </p>
   );
@@ -99,7 +99,7 @@ function SignInOffer(): JSX.Element | null {
       <Icon name="link" />
       <span>Once its last tab is closed, this page needs a new link.</span>
       <button type="button" onClick={accept}>Keep me signed in on this browser</button>
-      <button type="button" class="link" onClick={declineSignIn}>Not here</button>
+      <button type="button" class="link" onClick={declineSignIn}>No, thanks</button>
     </p>
   );
 }
@@ -153,7 +153,7 @@ function ConnectedAssistants(): JSX.Element | null {
           <li key={assistant.id}><a class="card recent-card" href={href('activity', '', { assistant: assistant.id })}>
             <span class="presence" data-paused={assistant.paused} aria-hidden="true" />
             <span class="recent-name">{assistant.name}</span>
-            <span class="quiet">{assistant.paused ? 'paused' : assistant.summary || 'has done nothing yet'}</span>
+            <span class="quiet">{assistant.paused ? 'paused' : assistant.summary || 'No activity yet'}</span>
           </a></li>
         ))}
       </ul>

@@ -67,6 +67,12 @@ export interface SearchResults {
   complete: boolean;
   indexed: number;
   notes: number;
+  reason: string; // why a query with operators was read as plain words, or ''
+}
+
+/** A file that was added for a note. */
+export interface Attached extends Saved {
+  embed: string; // what shows it in the note
 }
 
 export interface HomeData {

@@ -52,7 +52,7 @@ export function Panel({ note }: { note: NoteData }): JSX.Element {
             </Section>
           )}
           {value.unresolved.length > 0 && (
-            <Section title="Not written yet" count={value.unresolved.length}>
+            <Section title="Unresolved links" count={value.unresolved.length}>
               <ul class="outgoing">{value.unresolved.map((link) => <li key={link.target}><a class="md-missing" href={href('note', link.target)}>{link.target}</a></li>)}</ul>
             </Section>
           )}

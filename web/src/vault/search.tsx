@@ -123,14 +123,14 @@ export function Search({ route: current }: { route: Route }): JSX.Element {
   const total = results?.total ?? 0;
   const isUnreachable = error instanceof ApiError && error.status === 0;
   const isNothingFound = query !== '' && answered === query && results !== null && !total && !byName.length;
-  const status = !query || error ? '' : answered === query && results ? (total ? pluralize(total, 'note', 'notes', results.more) : 'Nothing found') : 'Searching…';
+  const status = !query || error ? '' : answered === query && results ? (total ? pluralize(total, 'note', 'notes', results.more) + (results.reason && `; ${results.reason}: searched for the words`) : 'Nothing found') : 'Searching…';
   return (
     <div class="page search">
       <header class="search-head">
         <h1>Search</h1>
         <div class="choice" role="group" aria-label="How to search">
-          <button type="button" aria-pressed={kind === 'ranked'} onClick={() => setKind('ranked')}>Plain words</button>
-          <button type="button" aria-pressed={kind === 'exact'} onClick={() => setKind('exact')}>Exact query</button>
+          <button type="button" aria-pressed={kind === 'ranked'} onClick={() => setKind('ranked')}>Smart search</button>
+          <button type="button" aria-pressed={kind === 'exact'} onClick={() => setKind('exact')}>Obsidian syntax</button>
         </div>
       </header>
       {kind === 'exact' && (

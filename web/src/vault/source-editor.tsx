@@ -11,7 +11,8 @@ import { titleOf } from '../lib/paths';
 import { Failure, Loading } from '../lib/states';
 import { discardDraft, findDraft, saveDraft, useDraft } from './drafts';
 import { files } from './files';
-import type { NoteData, Saved } from './model';
+import type { Attached, NoteData, Saved } from './model';
+import { makeUndoAction } from './undo';
 
 interface SourceEditorProps {
   note: NoteData;
@@ -23,6 +24,36 @@ const toLf = (text: string): string => text.replace(/\r\n?/g, '\n');
 
 /** Saves a text over the version with the hash `expected`. */
 const saveText = (path: string, text: string, expected: string): Promise<Saved> => api<Saved>('note', { method: 'PUT', body: { path, text, expected } });
+
+/** The name that the app gives to what is pasted; a browser calls every pasted picture `image.png`. */
+const namePasted = (file: File): string => `Pasted image ${formatDigits(new Date())}.${file.name.split('.').pop() || 'png'}`;
+
+function formatDigits(date: Date): string {
+  const parts = [date.getMonth() + 1, date.getDate(), date.getHours(), date.getMinutes(), date.getSeconds()];
+  return date.getFullYear() + parts.map((part) => String(part).padStart(2, '0')).join('');
+}
+
+/** Adds a file to the vault for a note. Returns what shows it there, or '' after an error, which the person sees. */
+async function attachFile(path: string, file: File, isPasted: boolean): Promise<string> {
+  try {
+    const data = await readBase64(file);
+    const added = await api<Attached>('attachment', { body: { path, data, name: isPasted && file.type.startsWith('image/') ? namePasted(file) : file.name } });
+    notify(`Added ${added.path}.`, 'good', makeUndoAction(added.change, () => undefined));
+    return added.embed;
+  } catch (error) {
+    notifyError(error);
+    return '';
+  }
+}
+
+function readBase64(file: File): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result).replace(/^[^,]*,/, ''));
+    reader.onerror = () => reject(reader.error ?? new Error('The file could not be read.'));
+    reader.readAsDataURL(file);
+  });
+}
 
 export function SourceEditor({ note, onSaved, onLeave }: SourceEditorProps): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
@@ -68,6 +99,7 @@ export function SourceEditor({ note, onSaved, onLeave }: SourceEditorProps): JSX
           notify(`Not saved yet: press ${MOD}+S to save, or Tab to go to Save and Discard.`, 'bad');
           return false;
         },
+        attach: (file, isPasted) => attachFile(note.path, file, isPasted),
         paths: () => (files.get()?.paths ?? []).filter((path) => path.endsWith('.md')).map((path) => ({ path, title: titleOf(path) })),
       });
       editor.current = view;

@@ -121,7 +121,7 @@ function GraphPane(props: GraphPaneProps): JSX.Element {
   const visibleCount = useMemo(() => visible.reduce((sum, isVisible) => sum + isVisible, 0), [visible]);
   const open = (node: number): void => {
     const path = data.nodes.path[node] ?? '';
-    if (data.nodes.kind[node] === KIND.unresolved) notify(`“${titleOf(path)}” has not been written yet.`);
+    if (data.nodes.kind[node] === KIND.unresolved) notify(`“${titleOf(path)}” does not exist yet.`);
     else navigate(href('note', path));
   };
   const goToNext = (step: number): void => {
@@ -220,7 +220,7 @@ function ControlPanel(props: ControlPanelProps): JSX.Element {
         <fieldset>
           <legend>Include</legend>
           <label class="check"><input type="checkbox" checked={unlinked} onChange={(event) => change({ unlinked: event.currentTarget.checked ? null : '0' })} />Notes without links</label>
-          <label class="check"><input type="checkbox" checked={extras.unresolved === '1'} onChange={(event) => change({ unresolved: event.currentTarget.checked ? '1' : null })} />Notes not written yet</label>
+          <label class="check"><input type="checkbox" checked={extras.unresolved === '1'} onChange={(event) => change({ unresolved: event.currentTarget.checked ? '1' : null })} />Unresolved links</label>
           <label class="check"><input type="checkbox" checked={extras.attachments === '1'} onChange={(event) => change({ attachments: event.currentTarget.checked ? '1' : null })} />Attachments</label>
         </fieldset>
         <fieldset>
@@ -356,7 +356,7 @@ function NodeCard({ data, node, onCentre }: { data: GraphData; node: number; onC
   return (
     <div class="graph-info card">
       <p><strong>{titleOf(path)}</strong></p>
-      <p class="quiet">{[isWritten ? path : 'Not written yet', pluralize(data.nodes.degree[node] ?? 0, 'link'), tags.join(' ')].filter(Boolean).join(' · ')}</p>
+      <p class="quiet">{[isWritten ? path : 'Unresolved', pluralize(data.nodes.degree[node] ?? 0, 'link'), tags.join(' ')].filter(Boolean).join(' · ')}</p>
       {isWritten && (
         <div>
           <a class="button" href={href('note', path)}>Open</a>
@@ -384,7 +384,7 @@ function NodeList({ data, visible, change }: { data: GraphData; visible: Uint8Ar
             const isWritten = data.nodes.kind[node] !== KIND.unresolved;
             return (
               <tr key={path}>
-                <th scope="row">{isWritten ? <a href={href('note', path)}>{titleOf(path)}</a> : <span class="quiet">{titleOf(path)} (not written yet)</span>}</th>
+                <th scope="row">{isWritten ? <a href={href('note', path)}>{titleOf(path)}</a> : <span class="quiet">{titleOf(path)} (unresolved)</span>}</th>
                 <td class="quiet">{data.folders[data.nodes.folder[node] ?? 0] || '–'}</td>
                 <td>{(data.nodes.degree[node] ?? 0).toLocaleString()}</td>
                 <td>{isWritten && <button type="button" class="link" aria-label={`Around ${titleOf(path)}`} onClick={() => change({ as: null }, path)}>Around</button>}</td>

@@ -85,7 +85,7 @@ export default function Review({ route }: { route: Route }): JSX.Element {
 
   if (status === 'limited') {
     return (
-      <EmptyState standalone icon="review" title="This token may not decide">
+      <EmptyState standalone icon="review" title="This token cannot review changes">
         <p>Proposals are shown to the owner of the vault. Open the link that <code>vaultbridge page</code> prints.</p>
       </EmptyState>
     );
@@ -96,11 +96,11 @@ export default function Review({ route }: { route: Route }): JSX.Element {
         <h1>Review</h1>
         <nav class="segments" aria-label="Which proposals">
           <a href={href('review')} aria-current={showsDecided ? undefined : 'page'}>Waiting {proposals.length > 0 && <span class="count">{proposals.length}</span>}</a>
-          <a href={href('review', '', { show: 'decided' })} aria-current={showsDecided ? 'page' : undefined}>Decided</a>
+          <a href={href('review', '', { show: 'decided' })} aria-current={showsDecided ? 'page' : undefined}>Reviewed</a>
         </nav>
         <NotifyButton />
       </header>
-      {isOffline && hasLoaded && <p class="banner warn" role="status"><Icon name="warning" />The server cannot be reached. You can read, but not decide until it is back.</p>}
+      {isOffline && hasLoaded && <p class="banner warn" role="status"><Icon name="warning" />The server cannot be reached. You can read, but cannot review until it is back.</p>}
       {showsDecided ? <DecidedList isOffline={isOffline} />
         : !hasLoaded && !proposals.length ? <Loading />
         : !proposals.length ? <NothingWaiting isOffline={isOffline} />
@@ -223,7 +223,7 @@ function NothingWaiting({ isOffline }: { isOffline: boolean }): JSX.Element {
   const state = useStore(reviewState);
   const setPolicy = (value: 'destructive' | 'all'): void => void setReviewPolicy(value).then(() => notify('Review is on. The next change by an assistant will wait for you here.'), notifyError);
   return (
-    <EmptyState icon="review" title="Nothing is waiting">
+    <EmptyState icon="review" title="No changes to review">
       <p>When an assistant wants to change a note, the change appears here with both texts, and nothing is written before you accept it.</p>
       {state?.review === 'off' ? (
         <>
@@ -262,7 +262,7 @@ function DecidedList({ isOffline }: { isOffline: boolean }): JSX.Element {
   }, []);
   const list = loaded.value;
   if (!list) return loaded.state === 'failed' ? <Failure error={loaded.error} retry={reload} /> : <Loading />;
-  if (!list.length) return <EmptyState icon="review" title="Nothing has been decided yet"><p>What you accept or reject stays listed here, and what was written can be undone.</p></EmptyState>;
+  if (!list.length) return <EmptyState icon="review" title="No reviewed changes yet"><p>What you accept or reject stays listed here, and what was written can be undone.</p></EmptyState>;
   return <ol class="review-decided">{list.map((proposal) => <DecidedItem key={proposal.id} {...{ proposal, isOffline }} />)}</ol>;
 }
 

@@ -106,7 +106,7 @@ const TextWithCode = ({ text }: { text: string }): JSX.Element => <>{text.split(
 const Fact = ({ name, children }: { name: string; children: ComponentChildren }): JSX.Element => <div><dt>{name}</dt><dd>{children}</dd></div>;
 
 function describeScope({ readOnly, allow, deny }: { readOnly: boolean; allow: string[]; deny: string[] }): string {
-  const parts = [readOnly ? 'assistants may only read' : 'assistants may read and change'];
+  const parts = [readOnly ? 'assistants can only read' : 'assistants can read and change notes'];
   parts[0] += allow.length ? ` only ${allow.join(', ')}` : ' everything';
   if (deny.length) parts.push(`but not ${deny.join(', ')}`);
   return parts.join(', ');
@@ -129,7 +129,7 @@ function ReviewPolicy({ disabled }: { disabled: boolean }): JSX.Element {
   const change = (value: 'off' | 'destructive' | 'all'): void => void setReviewPolicy(value).then(() => notify('The review policy was changed. It applies to every assistant at once.'), notifyError);
   return (
     <fieldset class="policy" disabled={disabled}>
-      <legend>Which changes by assistants wait for your decision</legend>
+      <legend>Which changes by assistants need your review</legend>
       {POLICIES.map(({ value, title, description }) => (
         <label key={value} class="card">
           <input type="radio" name="review" value={value} checked={state.review === value} disabled={rank(value) < rank(state.least)} onChange={() => change(value)} />
@@ -252,7 +252,7 @@ function Server({ settings }: { settings: SettingsData }): JSX.Element {
       <Fact name="Address"><code>{server.url}</code></Fact>
       <Fact name="Running">started {formatAgo(server.since)}, process {server.pid}</Fact>
       <Fact name="Access">{server.tokensRequired ? 'every program needs a token' : 'programs on this machine need no token'}{server.tls ? '; encrypted' : ''}</Fact>
-      <Fact name="Configuration"><code>{settings.configFile}</code>{!settings.configExists && ' (not written yet)'}</Fact>
+      <Fact name="Configuration"><code>{settings.configFile}</code>{!settings.configExists && ' (does not exist yet)'}</Fact>
       <Fact name="Tools">{pluralize(settings.tools.count, 'tool')}, profile {settings.tools.profile}</Fact>
       <Fact name="Claude Code">{!settings.ide.enabled ? 'not offered' : settings.ide.announced ? 'finds this server with /ide' : 'offered, but not announced'}</Fact>
     </dl>

@@ -137,7 +137,7 @@ def main_base(argv: list[str]) -> int:
     parser.add_vault()
     parser.add_argument("name", metavar="BASE", help="a .base file, or a note with a ```base block")
     parser.add_argument("view", metavar="VIEW", nargs="?", default="", help="by default the first one")
-    parser.add_argument("--view", dest="view_option", metavar="VIEW", help="the same, as an option")
+    parser.add_argument("--view", dest="view_option", metavar="VIEW", help="another way to name the view")
     parser.add_argument(
         "--block", type=parse_integer, default=1, metavar="N", help="which block of the note (1)"
     )

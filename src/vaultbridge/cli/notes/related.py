@@ -72,9 +72,7 @@ def _show_page(args: argparse.Namespace, engine: Engine) -> int:
     for number, note in enumerate(page.rows, 1):
         _show(args, number, note.path, note)
     if not args.json:
-        found = (
-            f"{len(page.rows)} of {page.total}" if page.total else "Nothing is related that it does not link."
-        )
+        found = f"{len(page.rows)} of {page.total}" if page.total else "No related notes found."
         sys.stderr.write(f"{found}\n")
     return OK
 

@@ -197,7 +197,7 @@ def _write_daily_note(args: argparse.Namespace) -> int:
 SET_EXAMPLES = """\
 examples:
   vaultbridge set Plan status=active rating=4
-  vaultbridge set Plan 'tags=["garden","2026"]'
+  vaultbridge set Plan 'tags=["garden","herbs"]'
   vaultbridge set Plan --remove draft"""
 
 
@@ -274,7 +274,9 @@ def parse_assignment(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise InvalidArgument(
-            f"{text!r} sets nothing.", argument="usage", hint="Write NAME=VALUE, such as status=active."
+            f"{text!r} has no value to set.",
+            argument="usage",
+            hint="Write NAME=VALUE, such as status=active.",
         )
     return name.strip(), _parse_value(value.strip())
 

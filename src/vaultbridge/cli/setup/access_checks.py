@@ -49,10 +49,10 @@ def check_code(folder: Path, tools: ToolsConfig) -> Finding:
     )
     sources = registry.list_sources(files=tools.plugins, packages=tools.packages)
     if not sources:
-        return Finding("System", "code of others", "good", "none: no plugin file, no package with tools")
+        return Finding("System", "third-party code", "good", "none: no plugins and no packages with tools")
     found = list_some([str(source) for source in sources], most=20)
-    advice = "It may do what you may do. To leave it out, set tools.plugins or tools.packages to false."
-    return Finding("System", "code of others", "warning", found, advice)
+    advice = "It can do whatever you can. To leave it out, set tools.plugins or tools.packages to false."
+    return Finding("System", "third-party code", "warning", found, advice)
 
 
 def check_patterns(vault: Path, files: list[str]) -> Iterator[Finding]:

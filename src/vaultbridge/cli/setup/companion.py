@@ -180,11 +180,14 @@ def _show_status(args: argparse.Namespace, config: Path) -> int:
         emit(found)
         return OK
     if not found["installed"]:
-        say("The companion is not installed. `vaultbridge companion install` does it.")
+        say("The companion is not installed. `vaultbridge companion install` installs it.")
         return OK
     say(f"The companion {found['version']} is installed.")
     if not found["current"]:
-        say(f"It is not the version that this vaultbridge brings ({found['available']}): install it again.")
+        say(
+            f"This vaultbridge comes with version {found['available']}."
+            " To update: vaultbridge companion install"
+        )
     if not found["enabled"]:
         say(HOW_TO_ENABLE)
     say("It is connected." if found["connected"] else "It is not connected to a bridge at the moment.")

@@ -61,12 +61,10 @@ def main(argv: list[str]) -> int:
         help="share the bridge of `vaultbridge service`, instead of starting a process for each session",
     )
     parser.add_argument("--read-only", action="store_true", help="allow no changes")
-    parser.add_argument("--allow", action="append", default=[], metavar="GLOB", help="only these notes exist")
+    parser.add_argument("--allow", action="append", default=[], metavar="GLOB", help="show only these notes")
+    parser.add_argument("--deny", action="append", default=[], metavar="GLOB", help="hide these notes")
     parser.add_argument(
-        "--deny", action="append", default=[], metavar="GLOB", help="these notes do not exist"
-    )
-    parser.add_argument(
-        "--review", choices=("off", "destructive", "all"), help="which of its changes wait for you"
+        "--review", choices=("off", "destructive", "all"), help="which of its changes need your review"
     )
     parser.add_argument("--remove", action="store_true", help="remove the server from the list")
     parser.add_argument("--replace", action="store_true", help="replace another server of the same name")
@@ -88,7 +86,9 @@ def _connect(args: argparse.Namespace, options: list[str]) -> int:
         args.options = [*([args.vault] if args.vault else []), *args.options]
         args.vault = args.named
     if args.options:
-        raise InvalidArgument(f"There is no place for {shlex.join(args.options)}.", argument="usage")
+        raise InvalidArgument(
+            f"Without an assistant, connect takes no {shlex.join(args.options)}.", argument="usage"
+        )
     args.options = [*_list_limits(args), *options]
     chosen = choose_assistants(args.assistant)
     if args.assistant == ALL:
@@ -138,7 +138,7 @@ def choose_assistants(name: str) -> list[Assistant]:
     if closest:
         hint = f"Did you mean {titles.get(closest[0], closest[0])}? `vaultbridge connect` lists them."
     else:
-        hint = f"There are: {', '.join(names)}; or {ALL}."
+        hint = f"Choose one of: {', '.join(names)}, {ALL}."
     raise InvalidArgument(f"There is no assistant {name!r}.", argument="usage", hint=hint)
 
 

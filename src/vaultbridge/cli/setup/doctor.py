@@ -38,7 +38,7 @@ HANDSHAKE_SECONDS: Final = 20.0
 """How long a configured server may take to answer here: a person waits for the whole list."""
 
 EPILOG = """\
-ok: all right   -: absent, and not needed   warn: works, but check it   BAD: does not work"""
+ok: works   -: not set up, and optional   warn: works, but check it   BAD: does not work"""
 
 
 def main(argv: list[str]) -> int:
@@ -51,7 +51,7 @@ def main(argv: list[str]) -> int:
     parser.add_vault(needed=False)
     parser.add_argument("--port", type=parse_port, help="the bridge's port, if it is not the one found")
     parser.add_argument("--cwd", type=Path, help="the folder Claude Code starts in (default: this one)")
-    parser.add_argument("--fix", action="store_true", help="repair what can be repaired safely")
+    parser.add_argument("--fix", action="store_true", help="fix what can be fixed safely")
     return run(parser, argv, _run_checks)
 
 
@@ -129,7 +129,7 @@ def _check_system(args: argparse.Namespace) -> Iterator[Finding]:
     except VaultbridgeError as error:
         yield Finding("System", "configuration", "bad", str(error), f"Correct {file}.")
     else:
-        found = f"{file}" if file.is_file() else f"none ({file} would be it)"
+        found = f"{file}" if file.is_file() else f"none (it would be {file})"
         yield Finding("System", "configuration", "good" if file.is_file() else "unknown", found)
         for vault in config.vaults:
             try:
@@ -169,7 +169,7 @@ def _check_tokens(folder: Path) -> Finding:
     if expired:
         advice = "Remove them: vaultbridge token revoke NAME"
         return Finding("System", "tokens", "warning", f"expired: {', '.join(expired)}", advice)
-    made = f"{len(tokens) or 'none'} made"
+    made = f"{len(tokens) or 'none'}"
     return Finding("System", "tokens", "good" if tokens else "unknown", made)
 
 
@@ -298,7 +298,7 @@ def _check_index(args: argparse.Namespace) -> Iterator[Finding]:
         advice = (
             "Undo and history cannot reach what was lost. To confirm that you know: vaultbridge doctor --fix"
         )
-        fixed = "will not be said again" if args.fix else ""
+        fixed = "will not be reported again" if args.fix else ""
         yield Finding("Index", "history", "warning", notice, advice, fixed)
     yield from _check_model(cache, unknown)
 

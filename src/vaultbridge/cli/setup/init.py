@@ -88,7 +88,7 @@ def _set_up(args: argparse.Namespace) -> int:
     asks = not (args.yes or args.json)
     if asks and not args.dry_run and not sys.stdin.isatty():
         raise InvalidArgument(
-            "It cannot ask you: standard input is not a terminal.",
+            "Can't prompt outside a terminal.",
             argument="usage",
             hint="Add --yes to use the first vault and every assistant found, or --dry-run to look first.",
         )
@@ -141,7 +141,7 @@ def _choose_vault(args: argparse.Namespace, *, asks: bool) -> Path:
     if args.vault or args.vault_by_option:
         return find_vault(args.vault or args.vault_by_option).resolve()
     vaults = list_vaults()
-    missing = "No vault was found: this folder is not in one, and Obsidian knows none on this machine."
+    missing = "No vault found here or in Obsidian."
     if not asks or args.dry_run:
         if not vaults:
             raise VaultNotFound(missing, hint="Any folder of Markdown files works: vaultbridge init FOLDER")
@@ -391,5 +391,5 @@ def _list_vaults(args: argparse.Namespace) -> int:
             name, folder = escape_controls(vault.name), escape_controls(str(vault.folder))
             say(f"{name}\t{folder}{'' if vault.is_there else '  (not there)'}")
     if not known and not args.json:
-        say("Obsidian knows no vaults on this machine.")
+        say("Obsidian has no vaults on this machine.")
     return OK

@@ -46,7 +46,9 @@ def main(argv: list[str]) -> int:
     install.add_argument("--port", type=parse_port, help="its port, which stays the same")
     install.add_argument("--dry-run", action="store_true", help="show what would be written")
     commands.add_parser("status", parents=[both], help="show whether it is installed and answers")
-    remove = commands.add_parser("remove", parents=[both], help="end it, and remove all that belongs to it")
+    remove = commands.add_parser(
+        "remove", parents=[both], help="stop it, and remove everything that belongs to it"
+    )
     remove.add_argument("--dry-run", action="store_true", help="show what would be removed")
     return run(parser, argv, _run_action)
 
@@ -86,14 +88,14 @@ def _install(args: argparse.Namespace) -> int:
     if clash := next((where for where in running if where.port == service.port), None):
         raise EngineFailure(
             f"Process {clash.pid} is a bridge at the same port ({service.port}).",
-            hint="End it first (Ctrl+C where it was started), or choose another port with --port.",
+            hint="Stop it first (Ctrl+C where it was started), or choose another port with --port.",
         )
     install(service, os.environ, kind)
     if args.json:
         emit({"file": str(file), "changed": service != installed, **_describe(service), "answers": True})
         return OK
     names = ", ".join(Path(vault).name for vault in service.vaults)
-    say(f"Serving {args.terminal.clean(names)} at {service.url}, from now on and after every login.")
+    say(f"Serving {args.terminal.clean(names)} at {service.url}, now and after every login.")
     say(f"  an assistant that shares it  {own_command()} connect ASSISTANT VAULT --shared")
     say(f"  the page                     {own_command()} page")
     say(f"  its log                      {kind.explain_log(os.environ)}")
@@ -144,7 +146,7 @@ def _show_status(args: argparse.Namespace) -> int:
         about = _describe(service) if service is not None else {}
         emit({"installed": service is not None, "file": str(file), "answers": running, **about})
     elif service is None:
-        say("No service is installed." if not file.exists() else f"{file} is not one of ours.")
+        say("No service is installed." if not file.exists() else f"{file} was not written by vaultbridge.")
     else:
         say(f"Installed in {file} ({kind.name})")
         say(f"  {'answers' if running else 'does not answer'} at {service.url}")
@@ -170,7 +172,7 @@ def _remove(args: argparse.Namespace) -> int:
     elif not removed:
         say("No service is installed.")
     else:
-        say(f"Would remove {file}." if args.dry_run else f"Removed {file}; the bridge has ended.")
+        say(f"Would remove {file}." if args.dry_run else f"Removed {file}; the bridge has stopped.")
     for assistant, name in users:
         sys.stderr.write(
             f"note: {assistant.title} shares it, as {name}. Remove that too: vaultbridge connect"

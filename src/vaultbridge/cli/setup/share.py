@@ -80,9 +80,9 @@ def find_address(vault: Path) -> str:
     if server.port and server.host == HOST and not server.tls_certificate:
         return f"http://{HOST}:{server.port}"
     raise EditRefused(
-        "No bridge is set up that would always be at the same address.",
+        "No bridge is set up at a fixed address.",
         hint=f"Keep one running: vaultbridge service install {quoted}. Where there are no services, write"
-        f" `port = 3000` below `[server]` in {file}, and let something start `vaultbridge serve`.",
+        f" `port = 3000` below `[server]` in {file}, and have `vaultbridge serve` started at login.",
     )
 
 

@@ -39,18 +39,18 @@ def main(argv: list[str]) -> int:
     make = commands.add_parser("make", parents=[both], help="create a token and show it, once")
     make.add_argument("name", metavar="NAME", help="who or what the token is for")
     make.add_argument("--read-only", action="store_true", help="allow no changes")
-    make.add_argument("--allow", action="append", default=[], metavar="GLOB", help="only these notes exist")
-    make.add_argument("--deny", action="append", default=[], metavar="GLOB", help="these notes do not exist")
+    make.add_argument("--allow", action="append", default=[], metavar="GLOB", help="show only these notes")
+    make.add_argument("--deny", action="append", default=[], metavar="GLOB", help="hide these notes")
     make.add_argument("--vault", action="append", default=[], metavar="NAME", help="only this vault")
     make.add_argument(
         "--review",
         choices=("off", "destructive", "all"),
         default="off",
-        help="which of its changes wait for a person",
+        help="which of its changes need a person's review",
     )
     make.add_argument("--expires", metavar="TIME", default="", help="such as 12h, 30d or 4w (default: never)")
     commands.add_parser("list", parents=[both], help="list the tokens")
-    revoke = commands.add_parser("revoke", parents=[both], help="make a token invalid from now on")
+    revoke = commands.add_parser("revoke", parents=[both], help="revoke a token")
     revoke.add_argument("token", metavar="TOKEN", help="its id or name")
     return run(parser, argv, _run_action)
 

@@ -345,7 +345,7 @@ class Draft:
                 could, done = ("could no longer", "changed") if file.before else ("could not", "created")
                 raise EditRefused(
                     f"The properties of {file.path} {could} be read, so it was not {done}. {damage}",
-                    hint="Quote a value that contains ': ' or '#', or use set_property, which does.",
+                    hint="Use set_property, or quote a value that contains ': ' or '#'.",
                     path=file.path,
                 )
 

@@ -26,10 +26,11 @@ from vaultbridge.links.subpath import (
     parse_subpath,
 )
 from vaultbridge.links.syntax import LinkSettings, Rewrite, choose_target, is_file_card, retarget, write_link
+from vaultbridge.markdown.blocks.markers import normalize_label
 from vaultbridge.markdown.edits.change import Change, apply_changes, sort_changes
 from vaultbridge.markdown.edits.sections import find_body, replace_under_heading
 from vaultbridge.markdown.model import Link, Note
-from vaultbridge.markdown.parse import parse
+from vaultbridge.markdown.parse import find_labels, parse
 from vaultbridge.markdown.sections import find_section, heading_key, require_parsed
 from vaultbridge.markdown.text import encode
 from vaultbridge.vault.paths import VaultPath, join, new_vault_path
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
 
 _NOT_IN_NAMES: Final = re.compile(r'[*"\\/<>:|?#^\[\]\s]+')
 """What a heading may contain and the name of a note may not."""
+
+_REFERENCE: Final = re.compile(r"(?<!\[)\[((?:[^\[\]\\]|\\.){1,999})\](?![\](:])", re.DOTALL)
+"""The label of a link reference `[text][label]`, `[label][]` or `[label]`, as long as CommonMark allows; also
+the text of the first form, which is no label that anybody defines but by chance."""
 
 NAME_CHARS: Final = 100
 """How much of a long heading becomes the note's name: as a name of 255 bytes in every script."""
@@ -78,7 +83,7 @@ def extract_section(draft: Draft, operation: ExtractSection, context: OperationC
         edited = draft.edit(VaultPath(path), sort_changes(changes, len(draft.open(VaultPath(path)).text)))
         edited.links_rewritten += moved.followed[path]
     draft.edit(source, sort_changes(own, len(text)))
-    _note_footnotes(draft, note, taken, target)
+    _note_divided(draft, source, target)
 
 
 def _choose_path(
@@ -207,13 +212,26 @@ class _Moved:
         return choose_target(path, source, table, self._settings.new_link_format, markdown=markdown)
 
 
-def _note_footnotes(draft: Draft, before: Note, taken: str, target: VaultPath) -> None:
-    """Adds a notice about footnotes whose text stayed in the old note."""
-    after = parse(taken)
-    defined = {footnote.id for footnote in after.footnotes if footnote.kind == "definition"}
-    used = {footnote.id for footnote in after.footnotes if footnote.kind == "reference"}
-    known = {footnote.id for footnote in before.footnotes if footnote.kind == "definition"}
-    left = sorted((used - defined) & known)
-    if left:
-        listed = ", ".join(f"[^{id_}]" for id_ in left)
-        draft.notices.append(f"{target} refers to footnotes that stayed behind: {listed}.")
+def _note_divided(draft: Draft, source: VaultPath, target: VaultPath) -> None:
+    """Adds notices about footnotes and link references whose definition is now in the other note."""
+    stays, moves = draft.open(source), draft.open(target)
+    here, there = (_find_definitions(file.text, file.note) for file in (stays, moves))
+    if left := _find_used(moves.text, moves.note) & here - there:
+        draft.notices.append(f"{target} refers to definitions that stayed in {source}: {_list_labels(left)}.")
+    if lost := _find_used(stays.text, stays.note) & there - here:
+        draft.notices.append(f"{source} refers to definitions that moved to {target}: {_list_labels(lost)}.")
+
+
+def _find_definitions(text: str, note: Note) -> set[str]:
+    footnotes = {f"^{footnote.id}" for footnote in note.footnotes if footnote.kind == "definition"}
+    return footnotes | find_labels(text)
+
+
+def _find_used(text: str, note: Note) -> set[str]:
+    """What may be a reference: also brackets in code, which nobody defines."""
+    footnotes = {f"^{footnote.id}" for footnote in note.footnotes if footnote.kind == "reference"}
+    return footnotes | {normalize_label(found[1]) for found in _REFERENCE.finditer(text)}
+
+
+def _list_labels(labels: set[str]) -> str:
+    return ", ".join(f"[{label}]" for label in sorted(labels))

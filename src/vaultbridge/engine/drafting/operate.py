@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
 from vaultbridge.canvas.edit import rename_canvas_tag
-from vaultbridge.engine.drafting.draft import Draft
+from vaultbridge.engine.drafting.draft import Draft, DraftFile
 from vaultbridge.engine.drafting.move import (
     find_linking_files,
     find_references,
@@ -37,15 +37,14 @@ from vaultbridge.engine.vocabulary import BATCH_OPERATIONS
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, VaultbridgeError
 from vaultbridge.links.heading_rename import SubpathPlan
 from vaultbridge.links.resolve import FileTable, Resolved, file_name, name_key, resolve
-from vaultbridge.links.syntax import find_label, write_link
+from vaultbridge.links.syntax import write_link
 from vaultbridge.markdown.edits import tags as tag_edit
 from vaultbridge.markdown.edits.change import apply_changes
 from vaultbridge.markdown.edits.properties import set_property
 from vaultbridge.markdown.edits.property_types import coerce_property
 from vaultbridge.markdown.edits.tasks import TASKS_LISTED
 from vaultbridge.markdown.edits.text import append
-from vaultbridge.markdown.model import Note
-from vaultbridge.markdown.parse import parse
+from vaultbridge.markdown.parse import find_labels, parse
 from vaultbridge.markdown.sections import heading_key, require_parsed
 from vaultbridge.markdown.text import describe_encoding, encode, is_utf16
 from vaultbridge.vault.paths import (
@@ -492,17 +491,18 @@ def _add_text(draft: Draft, source: VaultPath, target: VaultPath, context: Opera
 def _note_shared_names(draft: Draft, source: VaultPath, target: VaultPath) -> None:
     """Adds a notice: a link to a heading, block, footnote or reference that both notes had now leads to the
     first."""
-    shared = sorted({*_names(draft.open(source).note)} & {*_names(draft.open(target).note)})
+    shared = sorted({*_names(draft.open(source))} & {*_names(draft.open(target))})
     if shared:
         more = f" and {len(shared) - NAMES_LISTED} more" if len(shared) > NAMES_LISTED else ""
         listed = ", ".join(shared[:NAMES_LISTED])
         draft.notices.append(f"Both notes have {listed}{more}: links lead to the first one.")
 
 
-def _names(note: Note) -> Iterator[str]:
+def _names(file: DraftFile) -> Iterator[str]:
+    note = file.note
     yield from (f"the heading {heading_key(heading.text)!r}" for heading in note.headings)
     yield from (f"the block ^{block.id.lower()}" for block in note.blocks)
-    yield from (f"the reference [{label}]" for link in note.links if (label := find_label(link.raw)))
+    yield from (f"the reference [{label}]" for label in find_labels(file.text))
     yield from (
         f"the footnote [^{footnote.id}]" for footnote in note.footnotes if footnote.kind == "definition"
     )

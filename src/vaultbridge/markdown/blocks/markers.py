@@ -156,11 +156,17 @@ def _cells(row: str) -> int:
 
 class Definition(NamedTuple):
     """A link reference definition `[label]: destination "title"`: where it starts, where its destination
-    ends, and the destination as written, without angle brackets."""
+    ends, the destination as written, without angle brackets, and the label as labels are compared."""
 
     start: int
     end: int
     written: str
+    label: str
+
+
+def normalize_label(label: str) -> str:
+    """Return the label of a link reference as CommonMark compares it."""
+    return " ".join(label.casefold().split())
 
 
 def read_definitions(part: str) -> tuple[list[Definition], int]:
@@ -179,7 +185,8 @@ def read_definitions(part: str) -> tuple[list[Definition], int]:
         if closed is None:
             break
         written = match[2][1:-1] if match[2][0] == "<" else match[2]
-        read.append(Definition(part.index("[", end), match.end(), written))
+        label = normalize_label(match[1])
+        read.append(Definition(part.index("[", end), match.end(), written, label))
         end = closed.end()
     return read, end
 

@@ -131,7 +131,7 @@ class ScanState:
         start = self._para[0][0]
         if part.startswith("[") and "]:" in part:
             definitions, skipped = marks.read_definitions(part)
-            placed = [marks.Definition(start + read[0], start + read[1], read[2]) for read in definitions]
+            placed = [read._replace(start=start + read.start, end=start + read.end) for read in definitions]
             return part[skipped:], start + skipped, placed
         return part, start, []
 

@@ -103,7 +103,7 @@ _IS_BLANK = frozenset(BLANKS)
 class InlineResult:
     """The results of the inline passes over one note so far."""
 
-    __slots__ = ("fields", "footnotes", "links", "starts", "tags", "text")
+    __slots__ = ("fields", "footnotes", "labels", "links", "starts", "tags", "text")
 
     def __init__(self, text: str, starts: list[int]) -> None:
         self.text = text
@@ -112,13 +112,17 @@ class InlineResult:
         self.tags: list[Tag] = []
         self.footnotes: list[Footnote] = []
         self.fields: list[InlineField] = []
+        self.labels: list[str] = []
 
-    def add_definitions(self, definitions: Iterable[tuple[int, int, str]]) -> None:
-        """Add link reference definitions, each by its start, the end of its destination, and the destination
-        as written. A destination of `#` is how people write a comment: `[//]: # (text)`."""
-        for start, end, written in definitions:
+    def add_definitions(self, definitions: Iterable[tuple[int, int, str, str]]) -> None:
+        """Add link reference definitions, each by its start, the end of its destination, the destination as
+        written and the label. A destination of `#` is how people write a comment: `[//]: # (text)`."""
+        for start, end, written, label in definitions:
             leads = internal_target(written)
-            if leads is not None and leads not in (("", ""), ("", "#")) and "](" not in written:
+            if leads in (("", ""), ("", "#")):
+                continue
+            self.labels.append(label)
+            if leads is not None and "](" not in written:
                 raw, line = self.text[start:end], bisect_right(self.starts, start)
                 self.links.append(
                     Link(

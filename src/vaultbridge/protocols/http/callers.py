@@ -33,6 +33,10 @@ FORWARDING_HEADERS: Final = frozenset(
         "rndr-id",  # Render
         "x-amz-cf-id",  # Amazon CloudFront
         "front-end-https",  # Microsoft
+        "early-data",  # RFC 8470: what ends TLS in front of a server
+        "x-ms-client-principal",  # Azure
+        "bypass-tunnel-reminder",  # localtunnel and zrok: what their callers send to skip a warning
+        "skip-zrok-interstitial",
     }
 )
 """Headers that say for whom, or by whom, a request was forwarded, in lower case."""
@@ -55,8 +59,11 @@ FORWARDING_PREFIXES: Final = (
     "x-remote-",
     "x-webauth-",
     "x-client-cert",  # proxies that check the certificates of clients
-    "x-ssl-client-",
+    "client-cert",  # RFC 9440
+    "x-ssl-",
     "ssl-client-",
+    "x-amzn-oidc-",  # Amazon's load balancers
+    "x-amzn-mtls-",
     "x-goog-authenticated-",
     "x-goog-iap-",
     "x-github-edge",  # Codespaces
@@ -102,17 +109,26 @@ def find_forwarding_mark(request: web.BaseRequest) -> str:
     """The name of a header by which a request shows that it came through a proxy or a tunnel, whatever its
     value; "" if there is none. Underscores count as hyphens, as they do for many servers."""
     for name in request.headers:
-        plain = name.lower().replace("_", "-")
-        if (
-            plain in FORWARDING_HEADERS
-            or FORWARDING_WORD in plain
-            or plain.startswith(FORWARDING_PREFIXES)
-            or plain.endswith(FORWARDING_ENDINGS)
-        ):
+        if _is_forwarding(name):
             return name[:MARK_CHARS]
+    # RFC 9110 7.6.1: what `Connection` names is removed on the way. So a caller behind a proxy may name what
+    # the proxy adds, and no program on this machine has a reason to.
+    for value in request.headers.getall("Connection", []):
+        if any(_is_forwarding(name.strip()) for name in value.split(",")):
+            return "Connection"
     # nginx speaks HTTP/1.0 to the server behind it unless it is told otherwise (it was the default until
     # 1.29.7), and adds no header of its own. Hardly any program still does.
     return "" if request.version >= (1, 1) else "HTTP/1.0"
+
+
+def _is_forwarding(name: str) -> bool:
+    plain = name.lower().replace("_", "-")
+    return (
+        plain in FORWARDING_HEADERS
+        or FORWARDING_WORD in plain
+        or plain.startswith(FORWARDING_PREFIXES)
+        or plain.endswith(FORWARDING_ENDINGS)
+    )
 
 
 def is_local(request: web.BaseRequest) -> bool:
@@ -144,11 +160,10 @@ def _is_our_page(request: web.BaseRequest) -> bool:
 
 
 def _names_own_port(request: web.BaseRequest) -> bool:
-    """Whether the request is for the port on which it came, as far as its Host names one."""
+    """Whether the request is for the port on which it came. A Host without one names the scheme's."""
     transport = request.transport
     address = transport.get_extra_info("sockname") if transport is not None else None
-    port = request.url.explicit_port
-    return port is None or not isinstance(address, tuple) or port == address[1]
+    return not isinstance(address, tuple) or request.url.port == address[1]
 
 
 def _is_loopback(address: str) -> bool:

@@ -135,7 +135,7 @@ def _explain(file_name: str, message: str, lines: dict[str, int]) -> InvalidArgu
         known = list_keys(place)
         close = get_close_matches(match["field"], known, n=1)
         guess = f"Did you mean {close[0]}? " if close else "" if place else _suggest_table(match["field"])
-        hint = f"{guess}There are: {', '.join(known)}."
+        hint = f"{guess}Choose one of: {', '.join(known)}."
         return _fault(file_name, find_line(key, lines), key, "is not a known key.", hint)
     if match := _MISSING.match(message):
         key = f"{place}.{match['field']}".lstrip(".")

@@ -127,6 +127,10 @@ class FollowedConfig:
         except InvalidArgument as error:
             log.warning("The changed configuration is invalid and not used: %s", error)
             return None
+        if stat_file(self._file) != self._noticed:
+            # Somebody has emptied or deleted it just before it was read: nobody asked to reveal anything.
+            self._last_read = "changed since"
+            return None
         keys = compare(self._wanted, wanted)
         changed = [key for key in keys if key.partition(".")[0] not in self._unused]
         self._wanted = wanted

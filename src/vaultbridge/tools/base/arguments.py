@@ -348,7 +348,7 @@ def _explain(
         close = _find_words(found["field"], known) or get_close_matches(found["field"], known, n=1)
         guess = f"Did you mean {close[0]}? " if close else ""
         return InvalidArgument(
-            f"There is no argument {name}.", argument=name, hint=f"{guess}There are: {', '.join(known)}."
+            f"There is no argument {name}.", argument=name, hint=f"{guess}Choose one of: {', '.join(known)}."
         )
     name = ".".join(filter(None, (where, place))) or where or "arguments"
     value = _find_value(given, place)

@@ -116,9 +116,10 @@ class Journal:
         *,
         hold: Callable[[], AbstractContextManager[None]] | None = None,
         make_folder: Callable[[], None] | None = None,
+        second: Path | None = None,
     ) -> None:
         self.writer_lock = folder / WRITER_LOCK
-        self._file = JournalFile(folder / JOURNAL_FILE, hold=hold, make_folder=make_folder)
+        self._file = JournalFile(folder / JOURNAL_FILE, hold=hold, make_folder=make_folder, second=second)
         self._measured: _MeasuredTime | None = None
 
     def close(self) -> None:

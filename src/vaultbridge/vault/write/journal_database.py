@@ -53,7 +53,8 @@ class _Damaged(Exception):
 
 class JournalFile:
     """The database. Any thread may use it. `hold` takes the writer's lock, or does nothing in a thread that
-    has it. `make_folder` makes the folder of the file if it is not there."""
+    has it. `make_folder` makes the folder of the file if it is not there. `second`: see
+    `StoreNotes`."""
 
     def __init__(
         self,
@@ -61,9 +62,10 @@ class JournalFile:
         *,
         hold: Callable[[], AbstractContextManager[None]] | None = None,
         make_folder: Callable[[], None] | None = None,
+        second: Path | None = None,
     ) -> None:
         self._place = place
-        self.notes = StoreNotes(place)
+        self.notes = StoreNotes(place, second=second)
         self._hold = hold or self._hold_lock
         self._make_folder = make_folder or partial(make_private_folder, place.parent)
         self._wal_index = WalIndex(place)
@@ -193,7 +195,7 @@ class JournalFile:
         except (OSError, sqlite3.Error) as error:
             raise EngineFailure(
                 f"The journal is damaged and cannot be repaired now: {_describe(error)}.",
-                hint="Nothing was changed. It is tried again with the next use.",
+                hint="Nothing was changed. It will be tried again at the next use.",
                 paths=(),
             ) from error
 

@@ -79,6 +79,7 @@ def connect(file: Path, notes: StoreNotes | None) -> tuple[sqlite3.Connection, b
         elif _is_newer(db):
             db.execute("PRAGMA query_only = ON")
             return db, True
+        check_header(file)
         db.execute("PRAGMA journal_mode = WAL")
         # FULL: the record of a change is on the disk before the first note changes.
         db.execute("PRAGMA synchronous = FULL")
@@ -157,6 +158,23 @@ def _is_newer(db: sqlite3.Connection) -> bool:
     if known != _APPLICATION_ID or not _SCHEMA_VERSION <= version <= _SCHEMA_VERSION + NEWER_VERSIONS:
         raise sqlite3.DatabaseError("it is not a journal of this version")
     return bool(version > _SCHEMA_VERSION)
+
+
+_FORMATS: Final = (1, 2)
+"""SQLite's formats, with a rollback journal and with a log (fileformat.html, 1.3.3). A file with another
+number is read-only to it."""
+
+
+def check_header(file: Path) -> None:
+    """Raises `sqlite3.DatabaseError` for a database of ours that SQLite would refuse to write for ever: a bit
+    of its header has flipped."""
+    import sqlite3
+
+    with file.open("rb") as handle:
+        start = handle.read(20)
+    # All of a new one may still be in its log.
+    if len(start) == 20 and start[18] not in _FORMATS:
+        raise sqlite3.DatabaseError("its header is damaged")
 
 
 def _create(db: sqlite3.Connection, notes: StoreNotes | None) -> None:

@@ -52,22 +52,30 @@ class Loss(Struct, frozen=True):
 
 class StoreNotes:
     """Beside the database `place`; all databases of a vault share the list of losses. Any thread and process
-    may use it; whoever adds a loss has the database to itself, or its lock."""
+    may use it; whoever adds a loss has the database to itself, or its lock. `second` is another folder for
+    the last number: somebody may delete the first with all that is in it."""
 
-    def __init__(self, place: Path) -> None:
-        self._number_file = place.with_name(f"{place.stem}.last")
+    def __init__(self, place: Path, *, second: Path | None = None) -> None:
+        folders = (place.parent,) if second is None else (place.parent, second)
+        self._number_files = tuple(folder / f"{place.stem}.last" for folder in folders)
         self._losses_file = place.with_name("losses.json")
         self._last = 0
 
     def read_last(self) -> int:
         """The last number that was certainly given, 0 if none is known."""
-        try:
-            number, check = self._number_file.read_text("ascii").split()
-            if zlib.crc32(number.encode()) == int(check):
-                self._last = max(self._last, int(number))
-        except (OSError, ValueError):
-            pass
+        for file in self._number_files:
+            try:
+                number, check = file.read_text("ascii").split()
+                if zlib.crc32(number.encode()) == int(check):
+                    self._last = max(self._last, int(number))
+            except (OSError, ValueError):
+                pass
         return self._last
+
+    @property
+    def was_used(self) -> bool:
+        """Whether there ever was a database; a damaged note of its numbers says so too."""
+        return any(file.exists() for file in self._number_files)
 
     def remember_last(self, number: int) -> None:
         """Called when a change has ended, after its record is on the disk: so this is never ahead of a sound
@@ -76,21 +84,22 @@ class StoreNotes:
         self._last = max(self._last, number)
         text = f"{self._last:0{_DIGITS}}"
         line = f"{text} {zlib.crc32(text.encode()):010}\n".encode()
-        try:
-            handle = os.open(self._number_file, os.O_WRONLY | os.O_CREAT, 0o600)
+        for file in self._number_files:
             try:
-                os.write(handle, line)
-            finally:
-                os.close(handle)
-        except OSError:
-            pass
+                handle = os.open(file, os.O_WRONLY | os.O_CREAT, 0o600)
+                try:
+                    os.write(handle, line)
+                finally:
+                    os.close(handle)
+            except OSError:
+                pass
 
     def list_losses(self) -> tuple[Loss, ...]:
         data = read_private(self._losses_file)
         try:
             return () if data is None else msgspec.json.decode(data, type=tuple[Loss, ...])
         except JSON_ERRORS:
-            return (Loss(0.0, "What was lost of the journal earlier cannot be read any more."),)
+            return (Loss(0.0, "The record of what the journal lost earlier can no longer be read."),)
 
     def add_loss(self, loss: Loss) -> None:
         """Stores it durably, in place of one that is about the same file: salvaging may be interrupted and

@@ -93,7 +93,8 @@ def ignore_checkpoint(_: str) -> None:
 
 
 class Transactor:
-    """The writer of one vault. `folder` is the vault's state folder. `checkpoint`: see `ignore_checkpoint`.
+    """The writer of one vault. `folder` is the vault's state folder, `second` another one that notes the last
+    change's number (see `StoreNotes`). `checkpoint`: see `ignore_checkpoint`.
     With a `refusal` nothing is ever changed; the error that it returns is raised instead."""
 
     def __init__(
@@ -102,6 +103,7 @@ class Transactor:
         folder: Path,
         *,
         trash: Trash,
+        second: Path | None = None,
         clock: Callable[[], float] = time.time,
         checkpoint: Callable[[str], None] = ignore_checkpoint,
         wait: float = WRITER_SECONDS,
@@ -111,7 +113,8 @@ class Transactor:
         self.root = root
         self._refusal = refusal
         self._folder = folder
-        self.journal = Journal(folder, hold=self._hold_lock_file, make_folder=self.make_folder)
+        self.second = second
+        self.journal = Journal(folder, hold=self._hold_lock_file, make_folder=self.make_folder, second=second)
         self._trash = trash
         self._clock = clock
         self._checkpoint = checkpoint

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 import msgspec
 
 from vaultbridge.activity.records import CallRecord
-from vaultbridge.activity.words import TimelineKind, describe_changes
+from vaultbridge.activity.words import COMMON_NAMES, TimelineKind, describe_changes
 from vaultbridge.engine.drafting.naming import is_text_file
 from vaultbridge.errors import JSON_ERRORS, InvalidArgument, VaultNotFound
 from vaultbridge.limits import MIB
@@ -50,6 +50,10 @@ CURSOR_CHARS: Final = 2_000
 """The longest cursor that is decoded: ours have a few bytes for each vault."""
 
 KINDS: Final[tuple[str, ...]] = get_args(TimelineKind)
+
+
+OWN_ACTORS: Final = frozenset({"cli", "page"})
+"""The actors in the journal by which a person changes notes in the terminal and on this page."""
 
 
 class Cursor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -216,7 +220,7 @@ class Timeline:
             "at": change.at,
             "assistant": {
                 "id": None if maker is None else maker.client.id,
-                "name": change.actor if maker is None else self._viewer.name(maker.client),
+                "name": self._viewer.name(maker.client) if maker else name_actor(change),
             },
             "kind": "undo" if change.undo_of is not None else "change",
             "tool": "" if maker is None else maker.tool or maker.method,
@@ -226,7 +230,7 @@ class Timeline:
             "text": self._describe(change, maker, folder),
             "ok": True,
             "error": "",
-            "ms": None if maker is None else round(maker.seconds * 1000, 3),
+            "ms": None if maker is None else round(maker.work_seconds * 1000, 3),
             "change": change.id,
             "undoneBy": change.undone_by,
             "undoOf": change.undo_of,
@@ -242,9 +246,18 @@ class Timeline:
             for touched_folder, number, files in maker.touched.changes:
                 visible = [file for file in files if self._viewer.visible(touched_folder, file[0])]
                 if (touched_folder, number) == (folder, change.id) and visible:
-                    return describe_changes(visible)
-        named = describe_changes([(path, "changed", "") for path in change.paths])
-        return f"{named} ({change.label})" if change.label else named
+                    return describe_changes(visible, is_move=change.label == "move")
+        # A change of folders alone has no files.
+        rows = [(file.path, str(file.change), file.was) for file in change.files]
+        rows = rows or [(str(path), "changed", "") for path in change.paths]
+        return describe_changes(rows, is_move=change.label == "move")
+
+
+def name_actor(change: HistoryEntry) -> str:
+    """Who made a change that no connected client made: the person who reads this, if it has no author."""
+    if not change.author and change.actor in OWN_ACTORS:
+        return "You"
+    return COMMON_NAMES.get(change.actor, change.actor)
 
 
 def render_entries(viewer: Viewer, calls: list[CallRecord]) -> list[dict[str, Any]]:
@@ -365,7 +378,7 @@ def parse_kinds(kinds: Iterable[str]) -> frozenset[str]:
         raise InvalidArgument(
             f"There is no kind {sorted(unknown)[0][:40]!r}.",
             argument="kind",
-            hint=f"There are: {', '.join(KINDS)}.",
+            hint=f"Choose one of: {', '.join(KINDS)}.",
         )
     return chosen
 

@@ -212,7 +212,7 @@ class AssistantsView:
                 raise InvalidArgument(
                     f"No assistant is called {name[:60]!r}.",
                     argument="assistant",
-                    hint=f"There are: {known}." if known else "None is connected.",
+                    hint=f"Choose one of: {known}." if known else "None is connected.",
                 )
         affected, revoked = await self.control(action, clients, revoke=revoke)
         return {**await self.render(viewer, affected), "revoked": revoked}

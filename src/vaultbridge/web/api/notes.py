@@ -18,6 +18,7 @@ from vaultbridge.errors import (
     StaleWrite,
     VaultbridgeError,
 )
+from vaultbridge.limits import MIB
 from vaultbridge.links.resolve import FileTable, Resolved, resolve
 from vaultbridge.markdown.edits.merge import restore_line_ends
 from vaultbridge.markdown.edits.property_types import property_type
@@ -93,6 +94,14 @@ class TickRequest(Struct, frozen=True, forbid_unknown_fields=True):
     status: str = "toggle"
 
 
+class AttachmentRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """`data` is base64 in JSON. `name` has no folder: the settings give one for files of the note."""
+
+    path: str
+    name: str
+    data: bytes
+
+
 def add_note_routes(api: PageApi, media: MediaLinks) -> None:
     async def show(call: PageCall) -> Any:
         path, subpath, known = _require_path(call), call.text("subpath"), call.text("known")
@@ -115,6 +124,7 @@ def add_note_routes(api: PageApi, media: MediaLinks) -> None:
     api.post("/note", create)
     api.post("/today", begin_today)
     api.post("/task", tick)
+    api.post("/attachment", attach)
     api.post("/move", move)
     api.post("/delete", delete)
     api.get("/links", show_links)
@@ -425,6 +435,29 @@ async def tick(call: PageCall) -> Any:
         path = engine.find(body.path)
         operation = SetTask(note=path, line=body.line, status=body.status, expected=body.expected)
         return _render_outcome(engine.apply([operation], actor=ACTOR), path, body.expected)
+
+    return await call.change_vault(work)
+
+
+async def attach(call: PageCall) -> Any:
+    """Add a file that a person pasted or dropped into the text of a note. `embed` is what shows it there; the
+    text is still in the editor, so nothing is written into the note."""
+    from vaultbridge.engine.files import choose_attachment_path, render_embed
+    from vaultbridge.engine.operations import AddFile
+    from vaultbridge.tools.attachment import FILE_BYTES
+
+    body = await call.body(AttachmentRequest)
+    if not 0 < len(body.data) <= FILE_BYTES:
+        hint = f"It may have 1 to {FILE_BYTES // MIB} MiB."
+        raise InvalidArgument(f"The file has {len(body.data)} bytes.", argument="data", hint=hint)
+    if "/" in body.name or "\\" in body.name:
+        raise InvalidArgument(f"{body.name[:60]!r} is not a file name.", argument="name")
+
+    def work(engine: Engine) -> dict[str, Any]:
+        note = engine.find(body.path)
+        path = choose_attachment_path(engine, body.name, note)
+        outcome = engine.apply([AddFile(path=path, data=body.data)], actor=ACTOR, by_person=True)
+        return {**_render_outcome(outcome, path, ""), "embed": render_embed(engine, path, note)}
 
     return await call.change_vault(work)
 

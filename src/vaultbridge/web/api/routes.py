@@ -220,8 +220,8 @@ class PageCall:
                 raise ApiFailure(
                     409,
                     "PENDING",
-                    f"Nothing is changed yet: {pending.facts['id']} waits until a person accepts it.",
-                    hint="It can be decided on the page of the vault's owner.",
+                    f"Nothing is changed yet: {pending.facts['id']} is waiting for a person to accept it.",
+                    hint="The vault's owner can review it on the page.",
                 ) from None
 
         return await asyncio.to_thread(lambda: change(self.grant.engines[name]))

@@ -69,7 +69,7 @@ class TraceRoutes:
                 404, "NOT_FOUND", f"Message {text[:20]} is not stored.", hint="Only the most recent ones are."
             )
         json = message.json
-        why = "" if json is not None else "Nobody was watching with JSON when this message passed."
+        why = "" if json is not None else "The JSON of this message was not recorded."
         return {
             "n": number,
             "json": None if json is None else _SECRETS.sub("…", json[:JSON_KEPT_CHARS]),

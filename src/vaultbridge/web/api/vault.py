@@ -24,6 +24,8 @@ from vaultbridge.web.page import LinkCodes
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
     from vaultbridge.index.query.hits import HitMatch
+    from vaultbridge.index.query.search import SearchPage
+    from vaultbridge.index.ranking.rank import RankedPage
 
 
 def add_vault_routes(api: PageApi, media: MediaLinks, codes: LinkCodes) -> None:
@@ -219,7 +221,8 @@ class Searches:
         self._loaded.discard(call.vault)
 
     async def answer(self, call: PageCall) -> Any:
-        """Both kinds: `ranked` takes words as a person says them, `exact` the app's query language."""
+        """Both kinds: `ranked` takes what a person types, words or a query with operators; `exact` takes only
+        the app's query language."""
         query, kind = call.text("q"), call.text("kind", "ranked")
         if kind not in SEARCHES:
             hint = f"One of: {', '.join(SEARCHES)}."
@@ -231,12 +234,20 @@ class Searches:
         if not query.strip():
             # The page sends an empty query before anybody types.
             self.load(call)
-            return {"hits": [], "total": 0, "more": False, "complete": True, "indexed": 0, "notes": 0}
+            return {
+                "hits": [],
+                "total": 0,
+                "more": False,
+                "complete": True,
+                "indexed": 0,
+                "notes": 0,
+                "reason": "",
+            }
         async with self._turns:
             if call.is_abandoned:
                 raise ApiFailure(503, "ABANDONED", "The caller has gone.")
             return await call.on_vault(
-                lambda engine: (_search_exactly if kind == "exact" else _rank)(engine, query, limit, offset)
+                lambda engine: (_answer_exactly if kind == "exact" else _answer)(engine, query, limit, offset)
             )
 
 
@@ -244,17 +255,34 @@ def _warm(engine: Engine) -> bool:
     """False while the index is being built: most of what a search needs is not there yet."""
     if not engine.queries.fresh_status().complete:
         return False
-    _rank(engine, WARMING, 1, 0)
+    _answer(engine, WARMING, 1, 0)
     return True
 
 
-def _rank(engine: Engine, query: str, limit: int, offset: int) -> dict[str, Any]:
-    from vaultbridge.index.ranking.plain_words import search_literally
+def _answer(engine: Engine, query: str, limit: int, offset: int) -> dict[str, Any]:
+    """What the command line would find for the same words: those with operators are the app's language."""
+    from vaultbridge.index.ranking.plain_words import answer_query
 
-    page = engine.queries.rank(query, limit=limit, offset=offset)
-    if not page.total:
-        # No word, or not one that a note has, but perhaps a sign or the beginning of a word.
-        return search_literally(query, lambda text: _search_exactly(engine, text, limit, offset))
+    found = answer_query(
+        query,
+        lambda words: engine.queries.rank(words, limit=limit, offset=offset),
+        lambda exact: _search(engine, exact, limit, offset),
+    )
+    if found.ranked is not None:
+        return {**_describe_ranked(found.ranked), "reason": found.reason}
+    assert found.exact is not None
+    return {**_describe_exact(found.exact), "reason": found.reason}
+
+
+def _answer_exactly(engine: Engine, query: str, limit: int, offset: int) -> dict[str, Any]:
+    return {**_describe_exact(_search(engine, query, limit, offset)), "reason": ""}
+
+
+def _search(engine: Engine, query: str, limit: int, offset: int) -> SearchPage:
+    return engine.queries.search(query, limit=limit, offset=offset, matches_per_note=LINES_PER_HIT)
+
+
+def _describe_ranked(page: RankedPage) -> dict[str, Any]:
     hits = [
         {
             "path": replace_surrogates(note.path),
@@ -275,8 +303,7 @@ def _rank(engine: Engine, query: str, limit: int, offset: int) -> dict[str, Any]
     }
 
 
-def _search_exactly(engine: Engine, query: str, limit: int, offset: int) -> dict[str, Any]:
-    page = engine.queries.search(query, limit=limit, offset=offset, matches_per_note=LINES_PER_HIT)
+def _describe_exact(page: SearchPage) -> dict[str, Any]:
     hits = [
         {
             "path": replace_surrogates(hit.path),

@@ -114,7 +114,7 @@ class Viewer(Struct, frozen=True):
             "text": describe_call(record, self.visible),
             "ok": not record.error,
             "error": record.error,
-            "ms": None if is_event else round(record.seconds * 1000, 3),
+            "ms": None if is_event else round(record.work_seconds * 1000, 3),
             "change": None,
             "undoneBy": None,
             "undoOf": None,

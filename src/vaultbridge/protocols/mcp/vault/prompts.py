@@ -124,7 +124,7 @@ def check_arguments(prompt: str, known: tuple[PromptField, ...], arguments: Mapp
             raise InvalidArgument(
                 f"The prompt {prompt!r} has no argument {name!r}.",
                 argument=name,
-                hint=f"There are: {', '.join(names)}." if names else "It takes none.",
+                hint=f"Choose one of: {', '.join(names)}." if names else "It takes none.",
             )
 
 
