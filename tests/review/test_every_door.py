@@ -7,6 +7,7 @@ why it need not.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -105,9 +106,9 @@ PAGE_CALLS: dict[str, dict[str, Any]] = {
     "POST /note": {"path": "New.md", "text": "new"},
     "POST /today": {},
     "POST /task": {"path": "A.md", "line": 9},
-    "POST /attachment": {"path": "A.md", "name": "a.png", "data": "AAAA"},
     "POST /move": {"path": "A.md", "to": "Z.md"},
     "POST /delete": {"path": "A.md"},
+    "POST /attachment": {"path": "A.md", "name": "p.png", "data": base64.b64encode(b"\x89PNG").decode()},
 }
 """What a token may ask for through the page's API; `expected` is added where the text of the file matters."""
 
@@ -293,6 +294,7 @@ async def ask_page(served: Served, route: str, body: dict[str, Any], secret: str
     headers = {"Authorization": f"Bearer {secret}"}
     method, path = route.replace("{id}", "x").replace("{action}", "pause").split()
     url = f"{served.url}/page/api"
+    # A picture is added for a note, which stays as it is.
     if "path" in body and "data" not in body and (served.vault / body["path"]).exists():
         async with served.http.get(f"{url}/note", params={"path": body["path"]}, headers=headers) as response:
             body = {**body, "expected": (await response.json())["hash"]}
