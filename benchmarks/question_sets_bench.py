@@ -45,7 +45,7 @@ from retrieval_bench import (
     take_half,
 )
 
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.context import ContextPassage, gather
 from vaultbridge.index.fold import separate_words, split_words
 
@@ -99,7 +99,7 @@ def make_sqlite_answer(vault: Path) -> Answer:
         db.execute("INSERT INTO notes VALUES (?, ?)", (separate_words(file.stem), separate_words(text)))
         paths.append(path)
 
-    def answer(_: Engine, question: str) -> list[str]:
+    def answer(_: DirectEngine, question: str) -> list[str]:
         words = " OR ".join(f'"{word}"' for word in dict.fromkeys(split_words(question)))
         if not words:
             return []
@@ -111,7 +111,7 @@ def make_sqlite_answer(vault: Path) -> Answer:
     return answer
 
 
-def judge_packs(engine: Engine, asked: list[Asked]) -> Pack:
+def judge_packs(engine: DirectEngine, asked: list[Asked]) -> Pack:
     answered = noise = characters = 0
     for question in asked:
         passages = gather(engine, question.question).passages
@@ -127,7 +127,7 @@ def judge_packs(engine: Engine, asked: list[Asked]) -> Pack:
     return Pack(answered / len(asked), noise / max(1, characters), characters / len(asked))
 
 
-def _shows(engine: Engine, passage: ContextPassage, section: str) -> bool:
+def _shows(engine: DirectEngine, passage: ContextPassage, section: str) -> bool:
     """Whether a passage has lines of the section, up to the next heading of the same level."""
     lines = engine.read_bytes(passage.path).decode("utf-8", "replace").splitlines()
     begin, level = 0, 0
@@ -151,7 +151,7 @@ def list_baselines(vault: Path) -> dict[str, Answer]:
     }
 
 
-def show_missed(engine: Engine, asked: list[Asked]) -> None:
+def show_missed(engine: DirectEngine, asked: list[Asked]) -> None:
     for question in asked:
         found = find_by_rank(engine, question.question)
         if judge(found, question.grades)[0] < 0.5:

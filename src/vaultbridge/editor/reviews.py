@@ -17,8 +17,9 @@ from typing import Final, Literal, TypeVar
 from msgspec import Struct
 
 from vaultbridge.editor.diffs import CloseReason, Diff
-from vaultbridge.engine import Engine
-from vaultbridge.engine.outcome import Outcome, PlannedFile
+from vaultbridge.engine import DirectEngine, Engine
+from vaultbridge.engine.outcome import Outcome
+from vaultbridge.engine.plan import PlannedFile
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.review.decide import Decider, DecisionResult, FileDecision
 from vaultbridge.review.model import Decided, Proposal, ProposalStatus, ProposalVersion, ProposedFile
@@ -75,7 +76,7 @@ class Reviews:
     """Run `follow` as a task, and call `stop` at the end."""
 
     def __init__(
-        self, engine: Engine, find_rules: Callable[[Engine], ReviewRules], reopen: Reopen | None
+        self, engine: DirectEngine, find_rules: Callable[[Engine], ReviewRules], reopen: Reopen | None
     ) -> None:
         self._engine = engine
         self._find_rules = find_rules
@@ -110,12 +111,12 @@ class Reviews:
 
     async def list_waiting(self) -> tuple[Proposal, ...]:
         proposals = await asyncio.to_thread(self._store.waiting)
-        return tuple(proposal for proposal in proposals if self._decider.may_show(proposal))
+        return tuple(proposal for proposal in proposals if proposal.may_be_shown(self._engine.scope.visible))
 
     async def list_all(self, limit: int) -> tuple[Proposal, ...]:
         """Newest first."""
         proposals = await asyncio.to_thread(self._store.latest, min(limit, LISTED))
-        return tuple(proposal for proposal in proposals if self._decider.may_show(proposal))
+        return tuple(proposal for proposal in proposals if proposal.may_be_shown(self._engine.scope.visible))
 
     async def show(self, number: int) -> Proposal:
         """The proposal, adapted to the notes as they are now. Raises InvalidArgument."""
@@ -180,7 +181,7 @@ class Reviews:
 
         def is_undone(change: int) -> bool:
             try:
-                return bool(change) and self._engine.transactor.journal.entry(change).undone_by is not None
+                return bool(change) and self._engine.journal.entry(change).undone_by is not None
             except VaultbridgeError:
                 return False  # Too old for the journal.
 

@@ -15,10 +15,12 @@ from typing import Final, Literal
 import msgspec
 from msgspec import Struct
 
-from vaultbridge.engine.outcome import FileChange, PlannedFile
+from vaultbridge.engine.outcome import FileChange
+from vaultbridge.engine.plan import Plan, PlannedFile
 from vaultbridge.markdown.edits.merge import Hunk, find_hunks, list_changed_lines
 from vaultbridge.markdown.text import decode, is_text, replace_surrogates
 from vaultbridge.review.policy import Reason, ReviewRules
+from vaultbridge.vault.paths import Visible
 from vaultbridge.vault.read import content_hash
 
 ProposalStatus = Literal[
@@ -146,6 +148,10 @@ class Proposal(Struct, frozen=True, kw_only=True):
     def id(self) -> str:
         return f"{'d' if self.is_diff else 'p'}{self.number}"
 
+    def may_be_shown(self, visible: Visible) -> bool:
+        """Whether all its files are visible."""
+        return all(visible(row.path.rstrip("/")) and visible(row.was or "x") for row in self.rows)
+
     @property
     def waits(self) -> bool:
         return self.status in ("waiting", "deciding")
@@ -156,6 +162,10 @@ def make_author(rules: ReviewRules, actor: str) -> str:
     client may call itself anything, also what a person's change is called (`cli`), so a person's changes have
     no author."""
     return msgspec.json.encode((rules.token_id, actor)).decode()
+
+
+def make_version(plan: Plan) -> ProposalVersion:
+    return ProposalVersion(plan.files.files, plan.files.more, plan.notices)
 
 
 def make_rows(files: Iterable[PlannedFile]) -> tuple[ProposedFile, ...]:

@@ -426,7 +426,7 @@ def store_of(engine: Engine) -> ReviewStore:
     with _opening:
         store = _open_stores.get(engine.state)
         if store is None:
-            store = ReviewStore(engine.state, make_folder=engine.transactor.make_folder)
+            store = ReviewStore(engine.state, make_folder=engine.make_state_folder)
             _open_stores[engine.state] = store
         return store
 

@@ -21,7 +21,7 @@ from vaultbridge.editor.reviews import Reviews
 from vaultbridge.editor.sources import NotesUnderReview, WorkspaceSource, follow_vault
 from vaultbridge.editor.state import OBSIDIAN
 from vaultbridge.editor.vault_view import EngineView
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine, Engine
 from vaultbridge.errors import TimedOut, VaultbridgeError
 from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.protocols.claude_ide.dialect import ClaudeIde, IdeOptions
@@ -107,14 +107,14 @@ class _VaultEditor:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: DirectEngine,
         server: McpServer,
         token: str,
         options: IdeOptions,
         *,
         share_selection: bool,
         find_rules: Callable[[Engine], ReviewRules],
-        reopen: Callable[[Engine, Scope], Engine],
+        reopen: Callable[[DirectEngine, Scope], DirectEngine],
     ) -> None:
         self.engine = engine
         self.hub = EditorHub(engine.scope.visible, share_selection=share_selection)
@@ -161,7 +161,7 @@ class IdeService:
 
     def __init__(
         self,
-        engines: Sequence[Engine],
+        engines: Sequence[DirectEngine],
         server: McpServer,
         token: str,
         config: IdeConfig,
@@ -170,7 +170,7 @@ class IdeService:
         share_selection: bool,
         call_seconds: float,
         find_rules: Callable[[Engine], ReviewRules],
-        reopen: Callable[[Engine, Scope], Engine],
+        reopen: Callable[[DirectEngine, Scope], DirectEngine],
         activity: Activity | None = None,
     ) -> None:
         options = IdeOptions(relative_paths=config.relative_paths, quote_mentions=config.quote_mentions)

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from vaultbridge.editor.diffs import OUTCOMES, CloseReason, Diff, label_tab
 from vaultbridge.editor.reviews import ReviewState
-from vaultbridge.engine.outcome import PlannedFile
+from vaultbridge.engine.plan import PlannedFile
 from vaultbridge.limits import MIB
 from vaultbridge.protocols.editor.wire import EditorParams
 from vaultbridge.review.decide import Differs, FileDecision, describe_decision
