@@ -22,10 +22,10 @@ from support.wire import MODERN, make_meta
 
 TOOL = '''
 from vaultbridge.plugins import tool
-from vaultbridge.engine import DirectEngine
+from vaultbridge.engine import Engine
 
 @tool(effect="reads")
-def shout(vault: DirectEngine, note: str) -> str:
+def shout(vault: Engine, note: str) -> str:
     """Read a note aloud."""
     return vault.view(note).text.upper()
 '''

@@ -17,22 +17,22 @@ from support.files import write_vault
 from support.waiting import BOUND, until
 from support.web_app import serve_app
 from vaultbridge.cancellation import NEVER_CANCELLED, current_cancellation
-from vaultbridge.engine import DirectEngine
+from vaultbridge.engine import Engine
 from vaultbridge.errors import TimedOut
 from vaultbridge.server.wiring import open_engine
 from vaultbridge.web.api.routes import PageCall, PageGrant, render_json
 from vaultbridge.web.api.vault import SEARCHES_AT_ONCE, Searches
 
 
-class HeldVaults(Mapping[str, DirectEngine]):
+class HeldVaults(Mapping[str, Engine]):
     """One vault, whose engine is handed out when the test says so."""
 
-    def __init__(self, engine: DirectEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.asked = 0
         self.release = threading.Event()
 
-    def __getitem__(self, name: str) -> DirectEngine:
+    def __getitem__(self, name: str) -> Engine:
         self.asked += 1
         assert self.release.wait(BOUND)
         return self._engine
@@ -53,7 +53,7 @@ async def serve(routes: list[web.RouteDef]) -> AsyncIterator[str]:
         yield url
 
 
-def make_grant(engines: Mapping[str, DirectEngine]) -> PageGrant:
+def make_grant(engines: Mapping[str, Engine]) -> PageGrant:
     """The owner's, of a page without a server: its calls go straight to the engines."""
     server: Any = None
     return PageGrant(server=server, engines=engines, principal="", owner=True)
@@ -104,14 +104,14 @@ async def test_reading_ends_when_the_browser_leaves_and_a_change_cannot_be_cance
         grant = make_grant({"Garden": engine})
         reading, ended, kept = threading.Event(), threading.Event(), threading.Event()
 
-        def read(engine: DirectEngine) -> None:
+        def read(engine: Engine) -> None:
             reading.set()
             with current_cancellation().call_on_request(ended.set):
                 ended.wait(BOUND)
             # As the index does between the steps of a query.
             current_cancellation().check()
 
-        def change(engine: DirectEngine) -> bool:
+        def change(engine: Engine) -> bool:
             return current_cancellation() is NEVER_CANCELLED
 
         async def show(request: web.Request) -> web.StreamResponse:

@@ -72,7 +72,7 @@ class FileDecision(Struct, frozen=True, kw_only=True):
 class DecisionResult(Struct, frozen=True):
     """`shown-again`: nothing was written, and `proposal` is what it would do now."""
 
-    outcome: Literal["accepted", "rejected", "shown-again"]
+    outcome: ProposalStatus | Literal["shown-again"]
     text: str
     proposal: Proposal
     change: int = 0
@@ -163,14 +163,7 @@ class Decider:
         """What an acceptance would write now. Raises Differs when that is not what the person saw, and
         InvalidArgument as `accept` does."""
         proposal = self.show(number)
-        if proposal.body is None:
-            raise InvalidArgument(
-                f"{proposal.id} is no longer waiting: {describe_decision(proposal)}.", argument="id"
-            )
-        shown = proposal.body.seen(seen)
-        if shown is None:
-            raise Differs
-        return proposal, choose_version(proposal.body.version, shown, files)
+        return proposal, choose_for(proposal, seen, files)
 
     def _claim(self, number: int) -> None:
         proposal = self._store.get(number)
@@ -184,10 +177,7 @@ class Decider:
 
     def _show_again(self, number: int) -> DecisionResult:
         self._store.release(number)
-        proposal = self.show(number)
-        conflict = proposal.body.version.conflict if proposal.body is not None else ""
-        text = conflict or "The notes have changed since you looked."
-        return DecisionResult("shown-again", f"Nothing was written. {text} Look again.", proposal)
+        return show_again(self.show(number))
 
     def _write(
         self, proposal: Proposal, body: ProposalBody, wanted: tuple[PlannedFile, ...], *, author: str
@@ -244,11 +234,30 @@ def describe_decision(proposal: Proposal) -> str:
     """The outcome in a few words: `accepted by a person (the page) as change 12`."""
     words = STATUS_WORDS[proposal.status]
     decided = proposal.decided
-    if decided is None or proposal.status == "expired":
+    if decided is None or not decided.by or proposal.status == "expired":
         return words
     change = f" as change {decided.change}" if decided.change else ""
     reason = f": {decided.reason}" if decided.reason else ""
     return f"{words} by a person ({decided.by}){change}{reason}"
+
+
+def show_again(proposal: Proposal) -> DecisionResult:
+    conflict = proposal.body.version.conflict if proposal.body is not None else ""
+    text = conflict or "The notes have changed since you looked."
+    return DecisionResult("shown-again", f"Nothing was written. {text} Look again.", proposal)
+
+
+def choose_for(proposal: Proposal, seen: str, files: Sequence[FileDecision]) -> ProposalVersion:
+    """What a person who saw the version with the hash `seen` wants of a proposal. Raises Differs when that is
+    not what is shown now, and InvalidArgument as `choose_files` does and if it is decided."""
+    if proposal.body is None:
+        raise InvalidArgument(
+            f"{proposal.id} is no longer waiting: {describe_decision(proposal)}.", argument="id"
+        )
+    shown = proposal.body.seen(seen)
+    if shown is None:
+        raise Differs
+    return choose_version(proposal.body.version, shown, files)
 
 
 def choose_version(
