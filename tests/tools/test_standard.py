@@ -102,7 +102,5 @@ def test_importing_the_catalog_loads_nothing_heavy() -> None:
         "vaultbridge.engine",
         "vaultbridge.engine.operations",
         "vaultbridge.engine.operations.base",
-        "vaultbridge.engine.operations.note_edits",
-        "vaultbridge.engine.operations.vault_edits",
         "vaultbridge.engine.operations.vocabulary",
     ]

@@ -241,6 +241,11 @@ def describe_decision(proposal: Proposal) -> str:
     return f"{words} by a person ({decided.by}){change}{reason}"
 
 
+def describe_outcome(status: ProposalStatus) -> str:
+    """What became of a diff, in the words that editors show right after it: who decided knows so."""
+    return STATUS_WORDS["accepted" if status == "edited" else status]
+
+
 def show_again(proposal: Proposal) -> DecisionResult:
     conflict = proposal.body.version.conflict if proposal.body is not None else ""
     text = conflict or "The notes have changed since you looked."

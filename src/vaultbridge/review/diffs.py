@@ -35,6 +35,7 @@ from vaultbridge.review.decide import (
     FileDecision,
     choose_files,
     choose_for,
+    describe_outcome,
     show_again,
 )
 from vaultbridge.review.diff_model import (
@@ -381,11 +382,11 @@ class PendingDiffs:
         pending.status = status
         pending.decision.set_result(decision)
         outcome = await asyncio.shield(pending.outcome)
-        shown: ProposalStatus = "accepted" if outcome == "edited" else outcome
-        words = STATUS_WORDS[shown]
+        words = describe_outcome(outcome)
         assert pending.proposal is not None
         closed = replace(pending.proposal, body=None)
-        return DecisionResult(shown, f"{words[:1].upper()}{words[1:]}.", closed)
+        ended = "accepted" if outcome == "edited" else outcome
+        return DecisionResult(ended, f"{words[:1].upper()}{words[1:]}.", closed)
 
     def _find(self, number: int) -> _Pending:
         pending = self._pending.get(f"d{number}")

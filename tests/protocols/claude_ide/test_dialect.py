@@ -578,7 +578,7 @@ async def test_an_accepted_diff_answers_with_the_final_text_and_writes_nothing(
         assert [block["text"] for block in result["content"]] == ["FILE_SAVED", "edited by hand"]
         closed = await page.next("proposalClosed")
         assert (closed["id"], closed["status"], closed["by"]) == (shown["id"], "edited", "page")
-        assert closed["text"] == "accepted with changes by a person (page)"
+        assert closed["text"] == "accepted"
     assert (vault / NOTE).read_text().startswith("# Title")
 
 

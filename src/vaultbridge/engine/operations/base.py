@@ -6,7 +6,7 @@ A client that lists tools loads them, so this module imports next to nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from msgspec import Meta, Struct
 
@@ -30,10 +30,6 @@ TemplateName = Annotated[str, Meta(description="Its name")]
 ForceEncoding = Annotated[bool, Meta(description="Even if it is not UTF-8")]
 TagName = Annotated[str, Meta(description="With or without #")]
 NewName = Annotated[str, Meta(description="New name")]
-
-
-RENAMED: Final = "to (rename_tag without name: everywhere)"
-"""The arguments of an operation that renames, for the description of `edit_note`."""
 
 
 class Operation(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="op"):

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Union, get_args, get_origin
 import msgspec
 from msgspec import Meta, Struct
 
-from vaultbridge.engine.operations import ALL
+from vaultbridge.engine import operations
 from vaultbridge.engine.operations.base import Operation, Undo
 from vaultbridge.errors import InvalidArgument
 
@@ -23,8 +23,12 @@ def get_op(operation: Operation | type[Operation]) -> str:
     return str(operation.__struct_config__.tag)
 
 
-OPERATIONS: Final[Mapping[str, type[Operation]]] = {get_op(kind): kind for kind in ALL}
-"""Every operation by its name."""
+OPERATIONS: Final[Mapping[str, type[Operation]]] = {
+    get_op(kind): kind
+    for kind in vars(operations).values()
+    if isinstance(kind, type) and issubclass(kind, Operation) and not kind.__subclasses__()
+}
+"""Every operation by its name, in the order of the package."""
 
 
 def list_offered(place: str) -> dict[str, type[Operation]]:

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from vaultbridge.engine.plan import PlannedFile
 from vaultbridge.limits import MIB
 from vaultbridge.protocols.editor.wire import EditorParams
-from vaultbridge.review.decide import FileDecision, describe_decision
+from vaultbridge.review.decide import FileDecision, describe_decision, describe_outcome
 from vaultbridge.review.model import Proposal, ProposalVersion, has_text, hash_of, hunks_of, texts_of
 from vaultbridge.review.reviews import ReviewState
 
@@ -163,7 +163,7 @@ def encode_closed(proposal: Proposal, vault: str) -> dict[str, Any]:
         "status": proposal.status,
         "by": "" if decided is None else decided.by,
         "change": 0 if decided is None else decided.change,
-        "text": describe_decision(proposal),
+        "text": describe_outcome(proposal.status) if proposal.is_diff else describe_decision(proposal),
         "proposal": encode_proposal(proposal, vault, texts=False),
     }
 
