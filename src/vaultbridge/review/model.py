@@ -41,12 +41,14 @@ is not here is never stored: decided once, it stays so."""
 
 NEXT_OF_DIFF: Final[Mapping[ProposalStatus, tuple[ProposalStatus, ...]]] = {
     "waiting": ("accepted", "edited", "rejected", "withdrawn", "accepted-in-terminal", "note-changed"),
+    "withdrawn": ("accepted", "edited", "rejected", "accepted-in-terminal", "note-changed"),
     "accepted": ("accepted",),
     "edited": ("edited",),
     "accepted-in-terminal": ("accepted-in-terminal",),
 }
 """The life of a diff. It has no `deciding`, because only the process that shows it can decide on it. One that
-was accepted is stored again with the number of the change when its client has written it."""
+was accepted is stored again with the number of the change when its client has written it. One that is
+withdrawn becomes what its process says: another container's may have taken that process for dead."""
 
 ProposalEvent = Literal["opened", "changed", "closed"]
 

@@ -87,7 +87,7 @@ class ReviewStore:
         make_folder: Callable[[], None] | None = None,
     ) -> None:
         self._make_folder = make_folder or partial(make_private_folder, folder)
-        self._file = folder / FILE_NAME
+        self._file = folder.resolve() / FILE_NAME
         self._clock = clock
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
