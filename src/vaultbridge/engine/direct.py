@@ -201,30 +201,10 @@ class DirectEngine(Engine):
     def newest_to_undo(self, actor: str = "") -> int:
         return self.history.newest_to_undo(None)
 
-    def plan(
-        self,
-        operations: Sequence[Operation],
-        *,
-        label: str = "",
-        author: str = "",
-        by_person: bool = False,
-    ) -> Plan:
-        request = Request(tuple(operations), label, author, by_person)
+    def _plan(self, request: Request) -> Plan:
         return self.with_plan(request, lambda plan: plan)
 
-    def apply(
-        self,
-        operations: Sequence[Operation],
-        *,
-        dry_run: bool = False,
-        label: str = "",
-        actor: str = "",
-        author: str = "",
-        by_person: bool = False,
-    ) -> Outcome:
-        request = Request(tuple(operations), label, author, by_person)
-        if dry_run:
-            return self.with_plan(request, lambda plan: plan.outcome)
+    def _change(self, request: Request, actor: str) -> Outcome:
         return self.with_plan(request, lambda plan: self.carry_out(plan, actor=actor))
 
     def with_plan(self, request: Request, work: Callable[[Plan], T]) -> T:

@@ -25,7 +25,7 @@ from vaultbridge.engine.history import History
 from vaultbridge.engine.index_sync import IndexSync
 from vaultbridge.engine.operations.base import Operation, Undo
 from vaultbridge.engine.outcome import Outcome
-from vaultbridge.engine.plan import Plan
+from vaultbridge.engine.plan import Plan, Request
 from vaultbridge.engine.queries import Queries
 from vaultbridge.engine.reading import FileView, Part, Reading, excerpt, needs_structure, parse_file
 from vaultbridge.errors import NoteBusy, PermissionDenied
@@ -227,7 +227,7 @@ class Engine:
     ) -> Plan:
         """What these operations would do as one change, or not at all; nothing is written. See `Request`.
         Raises what the first failing operation raises, and without a label says which one failed."""
-        raise NotImplementedError
+        return self._plan(Request(tuple(operations), label, author, by_person))
 
     def apply(
         self,
@@ -240,6 +240,13 @@ class Engine:
     ) -> Outcome:
         """Plans a change and has it made; with `dry_run` the outcome says what would change. `actor` is a
         name for people. Raises what `plan` raises."""
+        request = Request(tuple(operations), label, by_person=by_person)
+        return self._plan(request).outcome if dry_run else self._change(request, actor)
+
+    def _plan(self, request: Request) -> Plan:
+        raise NotImplementedError
+
+    def _change(self, request: Request, actor: str) -> Outcome:
         raise NotImplementedError
 
     def undo(self, change_id: int, *, force: bool = False, actor: str = "", dry_run: bool = False) -> Outcome:

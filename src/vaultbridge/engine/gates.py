@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from vaultbridge.engine.engine import Engine
 from vaultbridge.engine.operations.base import Operation
 from vaultbridge.engine.outcome import Outcome
-from vaultbridge.engine.plan import Plan
+from vaultbridge.engine.plan import Plan, Request
 from vaultbridge.errors import PermissionDenied
 
 if TYPE_CHECKING:
@@ -37,29 +37,12 @@ class GatedEngine(Engine):
         self.__engine = engine
         self.__gate = gate
 
-    def plan(
-        self,
-        operations: Sequence[Operation],
-        *,
-        label: str = "",
-        author: str = "",
-        by_person: bool = False,
-    ) -> Plan:
-        return self.__engine.plan(operations, label=label, author=author, by_person=by_person)
+    def _plan(self, request: Request) -> Plan:
+        return self.__engine.with_plan(request, lambda plan: plan)
 
-    def apply(
-        self,
-        operations: Sequence[Operation],
-        *,
-        dry_run: bool = False,
-        label: str = "",
-        actor: str = "",
-        by_person: bool = False,
-    ) -> Outcome:
+    def _change(self, request: Request, actor: str) -> Outcome:
         """Whether a person wrote the text is for the gate to say."""
-        if dry_run:
-            return self.plan(operations, label=label).outcome
-        return self.__gate(self.__engine, operations, label=label, actor=actor)
+        return self.__gate(self.__engine, request.operations, label=request.label, actor=actor)
 
     def newest_to_undo(self, actor: str = "") -> int:
         return self.history.newest_to_undo(self.__gate.author(self.__engine, actor))
