@@ -148,7 +148,7 @@ EDITOR_METHODS = {
 
 OWNER_ROUTES = {
     "POST /tokens", "DELETE /tokens/{id}", "POST /assistants/{id}/{action}", "POST /assistants/{action}",
-    "POST /undo", "POST /clients", "POST /code",
+    "POST /undo", "POST /clients", "POST /code", "POST /browsers", "DELETE /browsers/{id}",
 }  # fmt: skip
 """Only the bridge's own token opens them; other tokens get OWNER_ONLY."""
 
