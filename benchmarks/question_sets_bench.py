@@ -44,7 +44,7 @@ from retrieval_bench import (
     take_half,
 )
 
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.context import ContextPassage, gather
 
 QUESTIONS = Path(__file__).with_name("questions")
@@ -84,7 +84,7 @@ def read_sets(folder: Path, half: str) -> list[QuestionSet]:
     return found
 
 
-def judge_packs(engine: Engine, asked: list[Asked]) -> Pack:
+def judge_packs(engine: DirectEngine, asked: list[Asked]) -> Pack:
     answered = noise = characters = 0
     for question in asked:
         passages = gather(engine, question.question).passages
@@ -100,7 +100,7 @@ def judge_packs(engine: Engine, asked: list[Asked]) -> Pack:
     return Pack(answered / len(asked), noise / max(1, characters), characters / len(asked))
 
 
-def _shows(engine: Engine, passage: ContextPassage, section: str) -> bool:
+def _shows(engine: DirectEngine, passage: ContextPassage, section: str) -> bool:
     """Whether a passage has lines of the section, up to the next heading of the same level."""
     lines = engine.read_bytes(passage.path).decode("utf-8", "replace").splitlines()
     begin, level = 0, 0
@@ -124,7 +124,7 @@ def list_baselines(vault: Path) -> dict[str, Answer]:
     }
 
 
-def show_missed(engine: Engine, asked: list[Asked]) -> None:
+def show_missed(engine: DirectEngine, asked: list[Asked]) -> None:
     for question in asked:
         found = find_by_rank(engine, question.question)
         if judge(found, question.grades)[0] < 0.5:

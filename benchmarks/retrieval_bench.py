@@ -48,7 +48,7 @@ from typing import NamedTuple, TypeVar
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.context import gather
 from vaultbridge.index.fold import separate_words, split_words
 from vaultbridge.index.ranking import views
@@ -100,19 +100,19 @@ class Figures(NamedTuple):
 
 AskedKind = TypeVar("AskedKind")
 
-Answer = Callable[[Engine, str], list[str]]
+Answer = Callable[[DirectEngine, str], list[str]]
 
 
-def find_by_rank(engine: Engine, question: str) -> list[str]:
+def find_by_rank(engine: DirectEngine, question: str) -> list[str]:
     return [str(note.path) for note in engine.queries.rank(question, limit=SHOWN).notes]
 
 
-def find_by_all_words(engine: Engine, question: str) -> list[str]:
+def find_by_all_words(engine: DirectEngine, question: str) -> list[str]:
     words = " ".join(dict.fromkeys(split_words(question)))
     return [str(hit.path) for hit in engine.queries.search(words, limit=SHOWN).hits] if words else []
 
 
-def find_by_any_word(engine: Engine, question: str) -> list[str]:
+def find_by_any_word(engine: DirectEngine, question: str) -> list[str]:
     words = " OR ".join(f'"{word}"' for word in dict.fromkeys(split_words(question)))
     return [str(hit.path) for hit in engine.queries.search(words, limit=SHOWN).hits] if words else []
 
@@ -192,10 +192,10 @@ class Textbook:
             :SHOWN
         ]
 
-    def by_bm25(self, _: Engine, question: str) -> list[str]:
+    def by_bm25(self, _: DirectEngine, question: str) -> list[str]:
         return self._list_best(self._plain.score(set(split_words(question))))
 
-    def by_sum(self, _: Engine, question: str) -> list[str]:
+    def by_sum(self, _: DirectEngine, question: str) -> list[str]:
         words = set(split_words(question))
         sections: dict[int, float] = {}
         for place, score in self._sections.score(words).items():
@@ -222,7 +222,7 @@ def make_sqlite_answer(vault: Path) -> Answer:
         db.execute("INSERT INTO notes VALUES (?, ?)", (separate_words(file.stem), separate_words(text)))
         paths.append(path)
 
-    def answer(_: Engine, question: str) -> list[str]:
+    def answer(_: DirectEngine, question: str) -> list[str]:
         words = " OR ".join(f'"{word}"' for word in dict.fromkeys(split_words(question)))
         if not words:
             return []
@@ -246,7 +246,7 @@ def list_ways(vault: Path) -> dict[str, Answer]:
     }
 
 
-def measure(engine: Engine, asked: list[Asked], answer: Answer) -> Figures:
+def measure(engine: DirectEngine, asked: list[Asked], answer: Answer) -> Figures:
     scores: list[tuple[float, float, float]] = []
     times: list[float] = []
     empty = 0
@@ -298,14 +298,14 @@ class Opened:
 
     def __init__(self, vault: Path) -> None:
         self._cache = tempfile.TemporaryDirectory()
-        self.engine = Engine(vault, cache=Path(self._cache.name), trash=Trash({}))
+        self.engine = DirectEngine(vault, cache=Path(self._cache.name), trash=Trash({}))
         self.engine.index_sync.refresh()
         # As in a server: changes are watched, and no call compares the vault with the disk.
         self.engine.index_sync.start()
         while not self.engine.index_sync.watching:
             time.sleep(0.05)
 
-    def __enter__(self) -> Engine:
+    def __enter__(self) -> DirectEngine:
         return self.engine
 
     def __exit__(self, *_: object) -> None:
@@ -396,7 +396,7 @@ def hide_links_to_sections(vault: Path, copy: Path, most: int) -> dict[str, list
     return asked
 
 
-def report_sections(engine: Engine, kind: str, asked: list[Section]) -> None:
+def report_sections(engine: DirectEngine, kind: str, asked: list[Section]) -> None:
     first = four = shown = 0
     for question, path, line, last in asked:
         page = engine.queries.rank(question, limit=SHOWN, sections_per_note=4)
@@ -420,7 +420,7 @@ def take_half(asked: list[AskedKind], half: str) -> list[AskedKind]:
     return asked if half == "both" else asked[0 if half == "tune" else 1 :: 2]
 
 
-def without_each_view(engine: Engine, asked: list[Asked]) -> Iterator[tuple[str, Figures]]:
+def without_each_view(engine: DirectEngine, asked: list[Asked]) -> Iterator[tuple[str, Figures]]:
     weights = dict(views.VIEW_WEIGHTS)
     for view, weight in weights.items():
         views.VIEW_WEIGHTS[view] = 0.0
@@ -441,7 +441,7 @@ def group_by_top_folder(asked: list[Asked]) -> dict[str, list[Asked]]:
 
 
 def report(
-    engine: Engine, ways: dict[str, Answer], name: str, asked: list[Asked], *, each_view: bool
+    engine: DirectEngine, ways: dict[str, Answer], name: str, asked: list[Asked], *, each_view: bool
 ) -> Figures:
     print(f"{name}: {len(asked)} questions")
     ranked = None

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from support.index import another_leader
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.files import choose_attachment_path
 from vaultbridge.engine.finder import Finder
-from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import Append, Create, Delete, Move, RenameTag, Write
+from vaultbridge.engine.operations.base import Operation
 from vaultbridge.engine.queries import Queries
 from vaultbridge.errors import AmbiguousName, EditRefused, NoteNotFound
 from vaultbridge.vault.paths import VaultPath
@@ -28,7 +28,7 @@ def make_unindexed(make_vault: MakeVault) -> Iterator[MakeVault]:
     """Like `make_vault`, with an index that another process has only just begun."""
     with ExitStack() as leading:
 
-        def make(*args: Any, **options: Any) -> Engine:
+        def make(*args: Any, **options: Any) -> DirectEngine:
             engine = make_vault(*args, **options)
             leading.enter_context(another_leader(engine.cache))
             return engine
@@ -83,7 +83,7 @@ def test_an_index_that_becomes_complete_right_after_its_answer_is_queried_again(
 class CompleteAfterwards(Queries):
     """The index is complete a moment after it was asked for a name: its leader has built it."""
 
-    def __init__(self, engine: Engine, let_build: Callable[[], None]) -> None:
+    def __init__(self, engine: DirectEngine, let_build: Callable[[], None]) -> None:
         super().__init__(engine.root, engine.index_sync, Scope(), lambda: engine.settings)
         self._engine = engine
         self._let_build = let_build
@@ -101,7 +101,7 @@ def make_waiting(make_vault: MakeVault) -> Iterator[MakeVault]:
     """Like `make_vault`, with a first build by another process that ends while a change waits for it."""
     with ExitStack() as leading:
 
-        def make(files: dict[str, str | bytes], **options: Any) -> Engine:
+        def make(files: dict[str, str | bytes], **options: Any) -> DirectEngine:
             def end_build(point: str) -> None:
                 if point == "waiting for the index":
                     leading.close()

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 
 from support.review import Reviewed
-from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import (
     AddFile,
     Append,
@@ -19,6 +18,7 @@ from vaultbridge.engine.operations import (
     SetProperty,
     Write,
 )
+from vaultbridge.engine.operations.base import Operation
 from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.review.decide import EDITED_NOTICE, FileDecision
 from vaultbridge.vault.scope import Scope

@@ -19,7 +19,7 @@ from vaultbridge.cli.terminal import Terminal, disarm, page_output, read_width, 
 from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, VaultbridgeError, VaultNotFound
 
 if TYPE_CHECKING:
-    from vaultbridge.engine import Engine
+    from vaultbridge.engine import DirectEngine, Engine
     from vaultbridge.engine.outcome import Outcome
     from vaultbridge.index.sync import SyncReport
     from vaultbridge.server.config.model import EmbeddingsConfig
@@ -206,7 +206,7 @@ def repeat_vault(args: argparse.Namespace) -> str:
     return f"{quote(args.vault)} " if args.vault_given else ""
 
 
-def open_vault(name: str, *, with_model: bool = False, **options: Any) -> Engine:
+def open_vault(name: str, *, with_model: bool = False, **options: Any) -> DirectEngine:
     """Open the engine of the vault that the user named; the caller closes it (`with`). With `with_model`, a
     question may be sent to the user's own model, if the configuration names one; then it raises
     InvalidArgument for a bad configuration."""

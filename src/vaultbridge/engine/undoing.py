@@ -1,21 +1,21 @@
-"""Undoes one change of the journal, for `Engine.apply`: an undo is a change like any other.
+"""Undoes one change of the journal: an undo is a change like any other, with a plan like any other.
 
-It is planned from the journal and not drafted, because it restores files and folders as they were. What it is
-about to do is shown to its caller's `check` in the same form as a drafted change.
+It is planned from the journal and not drafted, because it restores files and folders as they were.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from vaultbridge.activity.records import record_change
 from vaultbridge.engine.drafting.move import list_paths
 from vaultbridge.engine.history import list_changed_files
-from vaultbridge.engine.operation_base import Operation, Undo
-from vaultbridge.engine.outcome import FILES_PLANNED, FileChange, Outcome, Planned, PlannedFile, limit_content
+from vaultbridge.engine.operations.base import Undo
+from vaultbridge.engine.outcome import FileChange
+from vaultbridge.engine.plan import Plan, PlannedFile, Request
 from vaultbridge.errors import EngineFailure
 from vaultbridge.vault.paths import VaultPath, Visible
 from vaultbridge.vault.scope import redact
@@ -32,57 +32,62 @@ from vaultbridge.vault.write.steps import (
 )
 
 if TYPE_CHECKING:
-    from vaultbridge.engine.engine import Engine
-    from vaultbridge.vault.write.plan import Plan
+    from vaultbridge.engine.direct import DirectEngine
     from vaultbridge.vault.write.transaction import Applied
 
 
-def find_undo(operations: Sequence[Operation]) -> Undo | None:
-    """The undo, if this change is one: an undo is always a change of its own."""
-    first = operations[0] if len(operations) == 1 else None
-    return first if isinstance(first, Undo) else None
-
-
-def undo_change(
-    engine: Engine,
-    undo: Undo,
-    *,
-    actor: str,
-    author: str,
-    dry_run: bool,
-    check: Callable[[Planned], None] | None,
-    index_written: Callable[[Applied], None],
-) -> Outcome:
+class UndoPlan(Plan):
     """Raises EditRefused when a file has changed since, unless `undo.force` is set."""
-    hidden = engine.history.check_undo(undo.change)
-    newer = _find_newer_links(engine, undo.change)
 
-    def check_plan(plan: Plan) -> None:
-        if check is not None:
-            files = list_changed_files(plan.acts, engine.scope.visible)
-            check(_describe_plan(engine, plan, Outcome(files, notices=(*plan.notices, *newer))))
+    def __init__(self, engine: DirectEngine, request: Request, undo: Undo) -> None:
+        self._engine = engine
+        self._undo = undo
+        self._hidden = engine.history.check_undo(undo.change)
+        with redact(self._hidden):
+            self._planned = engine.transactor.plan_undo(
+                undo.change, author=request.author, force=undo.force, hidden=self._hidden
+            )
+        newer = _find_newer_links(engine, undo.change)
+        files = list_changed_files(self._planned.acts, engine.scope.visible)
+        super().__init__(request, files, (*self._planned.notices, *newer))
 
-    with redact(hidden):
-        applied = engine.transactor.undo(
-            undo.change,
-            actor=actor or engine.actor,
-            author=author,
-            force=undo.force,
-            dry_run=dry_run,
-            hidden=hidden,
-            check=check_plan,
-        )
-    files = list_changed_files(applied.acts, engine.scope.visible)
-    notices = (*applied.notices, *newer)
-    if dry_run:
-        diff = engine.history.diff(undo.change, backwards=True)
-        return Outcome(files=files, dry_run=True, diff=diff, notices=notices)
-    index_written(applied)
-    record_change(engine.root.folder, applied.id, files)
-    return Outcome(files=files, change_id=str(applied.id) if applied.id else "", notices=notices)
+    @property
+    def is_empty(self) -> bool:
+        return not self._planned.acts
+
+    @cached_property
+    def diff(self) -> str:
+        return self._engine.history.diff(self._undo.change, backwards=True)
+
+    def carry_out(self, actor: str) -> Applied:
+        """Raises `Overtaken` if it would do something else now, and EditRefused as when it is planned."""
+        with redact(self._hidden):
+            return self._engine.transactor.undo(
+                self._undo.change,
+                actor=actor,
+                author=self.request.author,
+                force=self._undo.force,
+                hidden=self._hidden,
+                planned=self._planned,
+            )
+
+    def _describe_files(self) -> tuple[list[PlannedFile], bool]:
+        contents, journal = self._planned.plan.contents, self._engine.journal
+
+        def read(image: ContentImage | None) -> bytes | None:
+            if image is None:
+                return None
+            try:
+                known = contents.get(image.digest)
+                return journal.content(image) if known is None else known
+            except EngineFailure:
+                return None
+
+        files = describe_acts(self._planned.acts, read, self._engine.scope.visible)
+        return files, any(isinstance(act, Moved) and act.folder for act in self._planned.acts)
 
 
-def _find_newer_links(engine: Engine, change: int) -> tuple[str, ...]:
+def _find_newer_links(engine: DirectEngine, change: int) -> tuple[str, ...]:
     """Notices for an undo, about newer links to a name that the undo removes. They stay as they are: undoing
     touches no other text."""
     moves = engine.history.list_moves(change)
@@ -93,25 +98,6 @@ def _find_newer_links(engine: Engine, change: int) -> tuple[str, ...]:
         f"Links to {path} that were written since do not follow, in: {list_paths(sources)}."
         for path, rewritten in moves.items()
         if (sources := {link.source for link in engine.queries.backlinks(path)} - rewritten - {path})
-    )
-
-
-def _describe_plan(engine: Engine, plan: Plan, outcome: Outcome) -> Planned:
-    def read(image: ContentImage | None) -> bytes | None:
-        if image is None:
-            return None
-        try:
-            known = plan.contents.get(image.digest)
-            return engine.transactor.journal.content(image) if known is None else known
-        except EngineFailure:
-            return None
-
-    files = describe_acts(plan.acts, read, engine.scope.visible)
-    return Planned(
-        files=tuple(limit_content(files[:FILES_PLANNED])),
-        outcome=outcome,
-        more=max(0, len(files) - FILES_PLANNED),
-        folders=any(isinstance(act, Moved) and act.folder for act in plan.acts),
     )
 
 

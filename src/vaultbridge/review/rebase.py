@@ -14,11 +14,10 @@ from typing import Final, Union
 import msgspec
 from msgspec.structs import replace
 
-from vaultbridge.engine import Engine
-from vaultbridge.engine.operation_base import Operation, Undo
-from vaultbridge.engine.outcome import Planned, PlannedFile
-from vaultbridge.engine.undoing import find_undo
-from vaultbridge.engine.vocabulary import OPERATIONS
+from vaultbridge.engine import DirectEngine, Engine
+from vaultbridge.engine.operations.base import Operation, Undo
+from vaultbridge.engine.operations.vocabulary import OPERATIONS, find_undo
+from vaultbridge.engine.plan import PlannedFile
 from vaultbridge.errors import EngineFailure, NoteNotFound, VaultbridgeError
 from vaultbridge.limits import MIB
 from vaultbridge.markdown.edits.merge import merge_texts
@@ -34,9 +33,9 @@ from vaultbridge.review.model import (
     has_text,
     hash_of,
     make_rows,
+    make_version,
     raw_texts_of,
 )
-from vaultbridge.review.policy import replaces_whole
 from vaultbridge.review.store import ReviewStore
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import LiveScope, Scope
@@ -48,16 +47,10 @@ OUTSIDE_LABEL: Final = "changed while under review"
 OLDER_BYTES: Final = 8 * MIB
 """The most content in the older versions of a proposal: those of ordinary notes all fit."""
 
-Reopen = Callable[[Scope], Engine]
+Reopen = Callable[[Scope], DirectEngine]
 """Opens the same vault under another scope."""
 
 _operations: Final = msgspec.msgpack.Decoder(list[Union[(*OPERATIONS.values(), Undo)]])  # type: ignore[misc]
-
-
-class _Captured(Exception):
-    def __init__(self, planned: Planned) -> None:
-        super().__init__("captured")
-        self.planned = planned
 
 
 def encode_operations(operations: Sequence[Operation]) -> bytes:
@@ -101,7 +94,7 @@ def read_file(engine: Engine, path: str) -> bytes | None:
 
 
 def identify_writer(
-    engine: Engine, path: VaultPath, before: bytes | None, now: bytes | None, *, since: float
+    engine: DirectEngine, path: VaultPath, before: bytes | None, now: bytes | None, *, since: float
 ) -> str:
     """Who changed a file from `before`, its content at the time `since`, to `now`. A change by another
     program is recorded in the history."""
@@ -112,7 +105,7 @@ def identify_writer(
         return last.actor
     if last is not None and last.at > since:
         # It was written through us in between, so the other program changed that text.
-        before = engine.transactor.journal.content(last.image)
+        before = engine.journal.content(last.image)
     if before is not None:
         engine.record(path, before, now, actor=OUTSIDE_ACTOR, label=OUTSIDE_LABEL)
     return OUTSIDE_ACTOR
@@ -122,7 +115,7 @@ class Rebaser:
     """`engine` is the vault with the scope of the person who decides. `reopen` opens it with the scope of the
     assistant that made the proposal, if that is different."""
 
-    def __init__(self, engine: Engine, store: ReviewStore, reopen: Reopen | None = None) -> None:
+    def __init__(self, engine: DirectEngine, store: ReviewStore, reopen: Reopen | None = None) -> None:
         self._engine = engine
         self._store = store
         self._reopen = reopen
@@ -181,7 +174,7 @@ class Rebaser:
         merged = self._merge(body.original)
         if not merged.conflict:
             return merged
-        if not any(map(replaces_whole, operations)):
+        if not any(operation.replaces_whole for operation in operations):
             again = self._draft_again(proposal, body)
             if not again.conflict and only_writes(again.files):
                 return again
@@ -209,31 +202,21 @@ class Rebaser:
     def _draft_again(self, proposal: Proposal, body: ProposalBody) -> ProposalVersion:
         before = body.version
         try:
-            planned = self.plan(proposal, decode_operations(body.operations))
+            version = self.plan(proposal, decode_operations(body.operations))
         except VaultbridgeError as error:
             return replace(before, conflict=str(error))
-        files = [_keep_shown(file, before.file(file.path)) for file in planned.files]
-        return ProposalVersion(tuple(files), planned.more, planned.outcome.notices)
+        files = [_keep_shown(file, before.file(file.path)) for file in version.files]
+        return replace(version, files=tuple(files))
 
-    def plan(self, proposal: Proposal, operations: Sequence[Operation]) -> Planned:
+    def plan(self, proposal: Proposal, operations: Sequence[Operation]) -> ProposalVersion:
         """What the operations would do now. Nothing is written."""
-
-        def capture(planned: Planned) -> None:
-            raise _Captured(planned)
-
+        author = proposal.body.author if proposal.body is not None else ""
         with self.engine_for(proposal) as engine:
-            try:
-                author = proposal.body.author if proposal.body is not None else ""
-                # A person decides on the text as it is shown.
-                outcome = engine.apply(
-                    operations, label=proposal.label, author=author, check=capture, by_person=True
-                )
-            except _Captured as captured:
-                return captured.planned
-            return Planned((), outcome)
+            # A person decides on the text as it is shown.
+            return make_version(engine.plan(operations, label=proposal.label, author=author, by_person=True))
 
     @contextmanager
-    def engine_for(self, proposal: Proposal) -> Iterator[Engine]:
+    def engine_for(self, proposal: Proposal) -> Iterator[DirectEngine]:
         """The vault with the scope of the caller that requested the change."""
         parts = () if proposal.body is None else proposal.body.scope
         if self._reopen is None or parts == describe_scope(self._engine.scope):

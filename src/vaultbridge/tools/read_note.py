@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Meta
 from msgspec.structs import replace
 
-from vaultbridge.engine.operation_base import BlockName, SectionName
+from vaultbridge.engine.operations.base import BlockName, SectionName
 from vaultbridge.errors import InvalidArgument, NoteNotFound, VaultbridgeError
 from vaultbridge.tools.base.answer import (
     Answer,

@@ -40,7 +40,7 @@ from vaultbridge.server.vault_choice import (
 
 if TYPE_CHECKING:
     from vaultbridge.activity.clients import SeenClient
-    from vaultbridge.engine import Engine
+    from vaultbridge.engine import DirectEngine
     from vaultbridge.protocols.connection import Connection
     from vaultbridge.protocols.mcp.failures import ToolErrors
     from vaultbridge.review.policy import Review
@@ -158,7 +158,7 @@ class VaultPlan(Struct, frozen=True, kw_only=True):
 
         return LiveScope(*self.make_scopes(self.config))
 
-    def open(self, environ: Mapping[str, str], scope: Scope) -> Engine:
+    def open(self, environ: Mapping[str, str], scope: Scope) -> DirectEngine:
         """Open the vault. Raises VaultNotFound, which names the vaults in Obsidian's list."""
         from vaultbridge.server.wiring import open_engine
 
@@ -349,8 +349,8 @@ def make_server(
 
 def _make_openers(
     plan: StdioPlan, environ: Mapping[str, str], live: StdioLive, missing: MissingVaults
-) -> dict[str, Callable[[], Engine]]:
-    def open_vault(vault: VaultPlan) -> Engine:
+) -> dict[str, Callable[[], DirectEngine]]:
+    def open_vault(vault: VaultPlan) -> DirectEngine:
         try:
             engine = vault.open(environ, live.get_scope(vault))
             live.add_opened(engine, vault)
