@@ -84,7 +84,7 @@ def test_a_malformed_url_is_refused(url: str) -> None:
         ("ws://a/\u2028", r"it contains '\u2028', which is written %E2%80%A8 there"),
         ("ws://a\u200b", r"it contains '\u200b', which is written %E2%80%8B there"),
         ("ws://a b", "it contains ' ', which is written %20 there"),
-        ("ws://a\ud800", r"it contains '\ud800', which no address has"),
+        ("ws://a\ud800", r"it contains '\ud800', which an address cannot have"),
     ],
 )
 def test_a_malformed_url_is_refused_in_words(url: str, reason: str) -> None:

@@ -232,7 +232,7 @@ def split_url(url: str, kind: str) -> SplitResult:
 
 def _describe_escape(char: str) -> str:
     if "\ud800" <= char <= "\udfff":
-        return "which no address has"
+        return "which an address cannot have"
     return f"which is written {quote(char)} there"
 
 

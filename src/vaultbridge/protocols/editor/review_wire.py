@@ -21,7 +21,7 @@ TEXT_CHARS: Final = 2 * MIB
 """The most text of one proposal in a notification; the texts of further files are sent on request."""
 
 
-LINE_ENDS_NOTICE: Final = "The new text has line ends of Windows (CR LF)."
+LINE_ENDS_NOTICE: Final = "The new text has Windows line endings (CR LF)."
 
 
 class ListProposals(EditorParams, frozen=True):
