@@ -153,7 +153,7 @@ def test_the_port_stays(tmp_path: Path) -> None:
 def test_without_systemd_it_says_what_works_instead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a container."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(EngineFailure, match="no systemd for your user here") as refused:
+    with pytest.raises(EngineFailure, match="systemd is not running for your user here") as refused:
         check_system(SERVICE, Systemd())
     assert "`vaultbridge page` starts a bridge whenever" in refused.value.hint
     assert "serve '/home/me/My Notes'" in refused.value.hint

@@ -106,7 +106,7 @@ _parse_minutes.__name__ = "number"  # argparse says it: "invalid number value"
 
 def _check(text: str, fault: str) -> str:
     if fault:
-        raise argparse.ArgumentTypeError(f"{text[:60]!r} is not possible. {fault}")
+        raise argparse.ArgumentTypeError(f"{text[:60]!r} is not valid. {fault}")
     return text
 
 

@@ -58,7 +58,7 @@ class ReviewMethods:
     async def list_proposals(self, call: Call) -> dict[str, Any]:
         params = wire.parse_params(call.params, review_wire.ListProposals)
         if not 1 <= params.limit <= LISTED:
-            raise InvalidArgument(f"limit is from 1 to {LISTED}.", argument="limit")
+            raise InvalidArgument(f"limit must be from 1 to {LISTED}.", argument="limit")
         await self._hub.diffs.wait_stored()
         proposals: tuple[Proposal, ...] = self._hub.diffs.waiting()
         undone: frozenset[int] = frozenset()

@@ -414,5 +414,5 @@ def _describe_file(file: PlannedFile, conflict: str, room: int) -> tuple[dict[st
 
 
 def _render(text: str, shown: dict[str, Any]) -> ToolResult:
-    message = text or shown.get("decision") or "The change waits for a decision."
+    message = text or shown.get("decision") or "The change is waiting for a decision."
     return ToolResult((TextContent(text=message),), meta={VIEW_KEY: shown})
