@@ -348,5 +348,6 @@ def test_everything_can_be_paused_from_inside_the_vault(machine: Machine) -> Non
     done = machine.run("pause", here=vault)
     assert done.stdout == "All assistants are paused, including those that connect later.\n"
     assert done.returncode == 0, done.stderr
-    assert machine.run("resume", here=vault).stdout == "No assistant is paused.\n"
+    assert machine.run("resume", here=vault).stdout == "Resumed all assistants.\n"
+    assert machine.run("resume", here=vault).stdout == "No assistant was paused.\n"
     assert "Obsidian knows 2 vaults: One, Two." in machine.run("pause").stderr

@@ -33,7 +33,7 @@ NAME_CHARS: Final = 200
 OWN_TAB: Final = "✻ [Claude Code] "
 """How Claude Code's own tabs begin. The file's name and a number follow, which say nothing to a person."""
 
-LINE_ENDS_NOTICE: Final = "The new text has line ends of Windows (CR LF)."
+LINE_ENDS_NOTICE: Final = "The new text has Windows line endings (CR LF)."
 """The texts are shown with LF, so a person would not see this."""
 
 ReadPendingNote = Callable[[], Awaitable[str]]
