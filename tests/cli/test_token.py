@@ -149,6 +149,7 @@ def test_a_pattern_that_hides_nothing_is_said_when_the_token_is_made(
     config: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     vault = write_vault(config / "Notes", {"Private/a.md": "a"})
+    (vault / "Drafts").mkdir()
     (config / "config.toml").write_text(f"[[vaults]]\npath = {json.dumps(str(vault))}\n", "utf-8")
     assert main(["make", "phone", "--deny", "Pirvate/", "--deny", "Private/"]) == 0
     output = capsys.readouterr()
@@ -156,5 +157,7 @@ def test_a_pattern_that_hides_nothing_is_said_when_the_token_is_made(
     assert "note: The pattern 'Pirvate/' (deny of this token) hides nothing" in output.err
     assert "Did you mean 'Private/'?" in output.err
     assert output.err.count("hides nothing") == 1
+    assert main(["make", "tablet", "--deny", "Drafts/"]) == 0
+    assert "hides nothing yet: the folder 'Drafts' is there" in capsys.readouterr().err
     assert main(["--json", "make", "other", "--deny", "Nowhere/"]) == 0
     assert json.loads(capsys.readouterr().out)["name"] == "other"

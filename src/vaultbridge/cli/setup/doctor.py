@@ -233,7 +233,7 @@ def _check_vault(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
     yield Finding(
         "Vault", "notes", "good" if notes else "unknown", f"{notes:,} in {sum(counts.values()):,} files"
     )
-    yield from check_patterns(vault, files)
+    yield from check_patterns(root, files)
     if unreadable:
         advice = "Give yourself read access to them; until then they are missing everywhere."
         yield Finding("Vault", "unreadable", "bad", list_some(unreadable), advice)

@@ -102,21 +102,22 @@ def _find_unused_patterns(token: AccessToken, configured: Sequence[VaultConfig])
     from vaultbridge.server.unused_patterns import find_unused, list_scope_patterns
     from vaultbridge.server.vault_choice import choose_vaults, find_here
     from vaultbridge.vault.paths import Root
-    from vaultbridge.vault.walk import FileEntry, walk
+    from vaultbridge.vault.walk import FileEntry, list_folders, walk
 
     patterns = list(list_scope_patterns(" of this token", token.allow, token.deny))
     if not patterns:
         return []  # and no vault need be looked for
     chosen = choose_vaults(os.environ, find_here(), configured=lambda: [vault.path for vault in configured])
     wanted = describe_vaults(configured, chosen.vaults)
-    files = [
-        entry.path
-        for vault in find_served_vaults(wanted)
-        if token.covers(vault.name, vault.folder)
-        for entry in walk(Root(vault.folder))
-        if isinstance(entry, FileEntry)
+    roots = [
+        Root(vault.folder) for vault in find_served_vaults(wanted) if token.covers(vault.name, vault.folder)
     ]
-    return [str(about) for about in find_unused(patterns, files)] if files else []
+    files = [entry.path for root in roots for entry in walk(root) if isinstance(entry, FileEntry)]
+
+    def read_folders() -> list[str]:
+        return [folder for root in roots for folder in list_folders(root)]
+
+    return [str(about) for about in find_unused(patterns, files, read_folders)] if files else []
 
 
 def _list(args: argparse.Namespace, store: TokenStore) -> None:
