@@ -362,7 +362,7 @@ def run(options: Any) -> list[Sample]:
         environ = {
             "HOME": folder,
             "VAULTBRIDGE_CACHE": f"{folder}/cache",
-            "VAULTBRIDGE_CONFIG": f"{folder}/config.toml",
+            "XDG_CONFIG_HOME": f"{folder}/config",
             "VAULTBRIDGE_LOG_LEVEL": "error",
             "PYTHONPATH": str(ROOT / "src"),
         }

@@ -353,6 +353,9 @@ def test_everything_can_be_paused_from_inside_the_vault(machine: Machine) -> Non
     vault = machine.add_vault("One")
     machine.add_vault("Two")
     done = machine.run("pause", here=vault)
-    assert (done.returncode, done.stdout) == (0, "All assistants are paused, and so are those that connect later.\n"), done.stderr
+    assert (done.returncode, done.stdout) == (
+        0,
+        "All assistants are paused, and so are those that connect later.\n",
+    ), done.stderr
     assert machine.run("resume", here=vault).stdout == "No assistant is paused.\n"
     assert "Obsidian knows 2 vaults: One, Two." in machine.run("pause").stderr

@@ -71,7 +71,9 @@ async def test_a_mention_reaches_connected_assistants_and_waits_for_the_next_one
     server: Served, vault: Path
 ) -> None:
     code, out, _ = await server.command("mention", vault, f"{NOTE}#L1-L2")
-    assert code == 0 and out.startswith("No assistant is connected. One that connects within 10 seconds gets ")
+    assert code == 0 and out.startswith(
+        "No assistant is connected. One that connects within 10 seconds gets "
+    )
     async with server.client() as client:
         found = await client.next("at_mentioned")
         assert found == {"filePath": make_absolute(vault, NOTE), "lineStart": 0, "lineEnd": 1}

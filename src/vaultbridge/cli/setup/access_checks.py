@@ -58,16 +58,18 @@ def check_code(folder: Path, tools: ToolsConfig) -> Finding:
 
 def check_patterns(root: Root, files: list[str]) -> Iterator[Finding]:
     """Look for patterns of scopes that match nothing: a typing error there hides nothing."""
-    from vaultbridge.server.config.model import config_file, load_config, resolve_path
+    from vaultbridge.server.config.model import choose_config, resolve_path
     from vaultbridge.server.tokens import TokenStore
     from vaultbridge.server.unused_patterns import find_unused, list_patterns
     from vaultbridge.vault.walk import list_folders
 
     vault = root.folder
-    file = config_file(os.environ)
+    file = choose_config(os.environ)
     try:
-        config = load_config(file)
-        tokens = [token for token in TokenStore(file.parent).list_tokens() if token.covers(vault.name, vault)]
+        config = file.load()
+        tokens = [
+            token for token in TokenStore(file.path.parent).list_tokens() if token.covers(vault.name, vault)
+        ]
     except VaultbridgeError:
         return  # reported above
     own = next((known for known in config.vaults if resolve_path(known.path) == str(vault)), None)
