@@ -240,9 +240,9 @@ def open_vault(name: str, *, with_model: bool = False, **options: Any) -> Direct
 
 def load_embeddings() -> EmbeddingsConfig:
     """Load what the user's configuration says about a model. Raises InvalidArgument."""
-    from vaultbridge.server.config.model import config_file, load_config
+    from vaultbridge.server.config.model import choose_config
 
-    return load_config(config_file(os.environ)).embeddings
+    return choose_config(os.environ).load().embeddings
 
 
 def refresh(engine: Engine) -> SyncReport:

@@ -428,17 +428,17 @@ def _list_config_folders(environ: Mapping[str, str], platform: str) -> tuple[str
 def _list_configured(environ: Mapping[str, str]) -> list[str]:
     if not may_be_configured(environ):
         return []
-    from vaultbridge.server.config.model import config_file, load_config
+    from vaultbridge.server.config.model import choose_config
 
-    return [vault.path for vault in load_config(config_file(environ)).vaults]
+    return [vault.path for vault in choose_config(environ).load().vaults]
 
 
 def _load_config(options: StdioOptions, environ: Mapping[str, str]) -> Config:
     """Load the file, overridden by the environment and the command line. The command line's scope is not
     included: it narrows the file's scope instead of replacing it."""
-    from vaultbridge.server.config.model import apply_environment, config_file, describe_vaults, load_config
+    from vaultbridge.server.config.model import apply_environment, choose_config, describe_vaults
 
-    config = load_config(config_file(environ))
+    config = choose_config(environ).load()
     below = apply_environment(config, environ)
     return replace(
         below,
