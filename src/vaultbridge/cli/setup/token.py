@@ -130,12 +130,13 @@ def _list(args: argparse.Namespace, store: TokenStore) -> None:
 
 
 def _revoke(args: argparse.Namespace, store: TokenStore) -> None:
-    from vaultbridge.server.config.model import load_config
+    from vaultbridge.server.config.model import choose_config
     from vaultbridge.server.tokens import describe_token
     from vaultbridge.server.unused_scopes import delete_unused_scopes
 
     token = store.revoke(args.token)
-    delete_unused_scopes(load_config(_find_config(args)), store.list_tokens())
+    with suppress(VaultbridgeError):  # another command reports the fault; the token is revoked
+        delete_unused_scopes(choose_config(os.environ, named=args.config).load(), store.list_tokens())
     if args.json:
         emit({**describe_token(token), "revoked": True})
     else:
