@@ -17,6 +17,7 @@ from vaultbridge.engine.operations import Append, Create, Delete, Move, RenameTa
 from vaultbridge.engine.operations.base import Operation
 from vaultbridge.engine.queries import Queries
 from vaultbridge.errors import AmbiguousName, EditRefused, NoteNotFound
+from vaultbridge.index.store.database import Index
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import Scope
 
@@ -88,9 +89,9 @@ class CompleteAfterwards(Queries):
         self._engine = engine
         self._let_build = let_build
 
-    def find(self, name: str, *, source: str = "") -> VaultPath:
+    def find(self, name: str, *, source: str = "", index: Index | None = None) -> VaultPath:
         try:
-            return super().find(name, source=source)
+            return super().find(name, source=source, index=index)
         finally:
             self._let_build()
             self._engine.index_sync.refresh()

@@ -23,7 +23,14 @@ import msgspec
 from vaultbridge.engine.outcome import Outcome
 from vaultbridge.errors import EngineFailure, InvalidArgument
 from vaultbridge.limits import MIB
-from vaultbridge.review.database import SETTINGS, is_damage, open_store, parse_policy
+from vaultbridge.review.database import (
+    COLUMNS,
+    SETTINGS,
+    is_damage,
+    open_store,
+    parse_policy,
+    read_proposals,
+)
 from vaultbridge.review.model import (
     NEXT,
     NEXT_OF_DIFF,
@@ -63,15 +70,8 @@ FOLLOW_SECONDS: Final = 0.1
 """How often the store is checked for what other processes have changed, while somebody listens: nobody
 notices the delay, and a check takes a few microseconds."""
 
-_COLUMNS: Final = (
-    "number, status, at, expires, actor, token, pid, tool, label, why, rows, more, body, decided, decider"
-)
-
 log = logging.getLogger("vaultbridge.review")
 
-_rows = msgspec.json.Decoder(tuple[ProposedFile, ...])
-_body = msgspec.msgpack.Decoder(ProposalBody)
-_decided = msgspec.json.Decoder(Decided)
 _outcome = msgspec.json.Decoder(Outcome)
 
 
@@ -417,9 +417,9 @@ class ReviewStore:
             return self._read(db, where, values)
 
     def _read(self, db: sqlite3.Connection, where: str, values: tuple[object, ...]) -> tuple[Proposal, ...]:
-        rows = db.execute(f"SELECT {_COLUMNS} FROM proposals WHERE {where}", values).fetchall()
+        rows = db.execute(f"SELECT {COLUMNS} FROM proposals WHERE {where}", values).fetchall()
         try:
-            return _read_proposals(rows)
+            return read_proposals(rows)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             # SQLite notices no damage in what is stored, and the next question would stumble over it again.
             self._suspected = "a proposal cannot be decoded"
@@ -482,22 +482,6 @@ class ReviewStore:
             return self._file.stat().st_ino == self._inode
         except OSError:
             return False
-
-
-def _read_proposals(rows: list[Any]) -> tuple[Proposal, ...]:
-    """Raises MsgspecError and UnicodeDecodeError."""
-    return tuple(
-        Proposal(
-            number=number, status=status, at=at, expires=expires, actor=actor, token=token, pid=pid,
-            tool=tool, label=label, why=why, rows=_rows.decode(stored), more=more,
-            body=None if body is None else _body.decode(body),
-            decided=None if decided is None else _decided.decode(decided), holder=holder,
-        )
-        for (
-            number, status, at, expires, actor, token, pid, tool, label, why, stored, more, body, decided,
-            holder,
-        ) in rows
-    )  # fmt: skip
 
 
 _held: set[tuple[Path, int]] = set()
