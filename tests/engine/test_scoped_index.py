@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
+from support.index import another_leader
 from support.waiting import BOUND
 from vaultbridge.engine import Engine, scoped_index
 from vaultbridge.engine.operations import Append, Create, Delete, Move
@@ -166,3 +168,31 @@ def test_a_server_answers_while_a_large_scope_is_being_filled(
     stop()
     page = engine.queries.search("needle")
     assert (page.complete, page.total, page.notes) == (True, 302, 302)
+
+
+@pytest.mark.parametrize("replaced", ["by a link", "by a note", "by a chain of links"])
+def test_a_link_away_from_a_hidden_note_does_not_show_what_was_read_through_it(
+    make_vault: MakeVault, replaced: str
+) -> None:
+    """Until the watcher reports the new link, the full index has it as it was. It has no text of links."""
+    engine = make_vault(FILES, scope=Scope(deny=("Private/",)))
+    link, between = engine.root.folder / "Link.md", engine.root.folder / "B" / "Between.md"
+    link.symlink_to("Private/Plan.md")
+    if replaced == "by a chain of links":
+        link.unlink()
+        between.symlink_to("../Private/Plan.md")
+        link.symlink_to("B/Between.md")
+    assert find(engine, "needle") == ["B/Plan.md", "Open.md"]
+    with another_leader(engine.cache, watches=True):
+        changed = between if replaced == "by a chain of links" else link
+        changed.unlink()
+        if replaced == "by a note":
+            link.write_text("something else")
+        else:
+            changed.symlink_to("Open.md" if changed is link else "../Open.md")
+        engine.apply([Append(note="Open", content="new words")])
+        assert find(engine, "new words") == ["Open.md"]
+        assert find(engine, "secret") == []
+    engine.index_sync.compare_since(time.monotonic())
+    assert find(engine, "secret") == []
+    assert "Link.md" in [file.path for file in engine.queries.files()]
