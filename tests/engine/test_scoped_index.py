@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -14,6 +15,7 @@ from support.waiting import BOUND
 from vaultbridge.engine import Engine, scoped_index
 from vaultbridge.engine.operations import Append, Create, Delete, Move
 from vaultbridge.engine.scoped_index import list_scoped_indexes, name_scope
+from vaultbridge.errors import EngineFailure
 from vaultbridge.index.store import schema
 from vaultbridge.vault.scope import LiveScope, Scope
 
@@ -196,3 +198,23 @@ def test_a_link_away_from_a_hidden_note_does_not_show_what_was_read_through_it(
     engine.index_sync.compare_since(time.monotonic())
     assert find(engine, "secret") == []
     assert "Link.md" in [file.path for file in engine.queries.files()]
+
+
+@pytest.mark.parametrize("instead", ["a file", "a link to itself"])
+def test_a_folder_that_cannot_be_used_is_an_error_until_it_can(make_vault: MakeVault, instead: str) -> None:
+    engine = make_vault(FILES, scope=Scope(deny=("Private/",)))
+    assert find(engine) == ["B/Plan.md", "Open.md"]
+    folder = scoped_file(engine).parent
+    shutil.rmtree(folder)
+    if instead == "a file":
+        folder.write_text("not ours")
+    else:
+        folder.symlink_to(folder)
+    for limited in (engine, make_vault(scope=Scope(deny=("Private/",)))):
+        for _ in range(2):
+            with pytest.raises(EngineFailure) as caught:
+                find(limited)
+            assert str(engine.cache) not in str(caught.value)
+    folder.unlink()
+    engine.apply([Create(note="New", content="needle")])
+    assert find(engine) == ["B/Plan.md", "New.md", "Open.md"]

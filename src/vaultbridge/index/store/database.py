@@ -277,14 +277,13 @@ class Index:
         """Delete the file and start with an empty one."""
         with self._writer_lock, self._hold_replace_lock():
             self._drop_connections()
-            schema.remove(self.file)
             self._create()
 
     def _prepare(self) -> None:
         self._wal_index.repair()
-        if not self.file.exists():
+        if self._stat_identity() is None:
             with self._hold_replace_lock():
-                if not self.file.exists():
+                if self._stat_identity() is None:
                     self._create()
         try:
             schema.check(self.file)
@@ -295,7 +294,6 @@ class Index:
                 try:
                     schema.check(self.file)
                 except schema.UnusableIndex:
-                    schema.remove(self.file)
                     self._create()
         self._identity = self._stat_identity()
 
@@ -305,16 +303,17 @@ class Index:
             yield
 
     def _create(self) -> None:
+        """Puts an empty file in the place of whatever is there."""
         # Created under another name first, so that no process ever opens a file without tables.
         fresh = self.file.with_name(f"{self.file.name}.{os.getpid()}.new")
-        schema.remove(fresh)
         try:
+            schema.remove(fresh)
             schema.create(fresh)
-            for suffix in ("-wal", "-shm"):
-                self.file.with_name(self.file.name + suffix).unlink(missing_ok=True)
+            schema.remove(self.file)
             fresh.replace(self.file)
         except (OSError, sqlite3.Error) as error:
-            schema.remove(fresh)
+            with suppress(OSError):
+                schema.remove(fresh)
             raise EngineFailure(
                 "The search index cannot be written.",
                 hint="Check that the cache folder is writable and has free space.",
@@ -322,9 +321,10 @@ class Index:
         self._identity = self._stat_identity()
 
     def _stat_identity(self) -> tuple[int, int] | None:
+        """None if there is no file, or its folder cannot be used: whoever then makes one says why."""
         try:
             status = self.file.stat()
-        except FileNotFoundError:
+        except OSError:
             return None
         return status.st_dev, status.st_ino
 
