@@ -218,3 +218,15 @@ def test_a_folder_that_cannot_be_used_is_an_error_until_it_can(make_vault: MakeV
     folder.unlink()
     engine.apply([Create(note="New", content="needle")])
     assert find(engine) == ["B/Plan.md", "New.md", "Open.md"]
+
+
+def test_a_file_that_was_deleted_during_a_query_answers_no_later_one(make_vault: MakeVault) -> None:
+    owner = make_vault(FILES)
+    engine = make_vault(scope=Scope(deny=("Private/",)))
+    with engine.queries.snapshot() as at:
+        schema.remove(scoped_file(engine))
+        assert find(engine) == ["B/Plan.md", "Open.md"]
+        assert at.db.execute("SELECT count(*) FROM files").fetchone() == (2,)
+    owner.apply([Move(note="/B/Plan", to="/Private/Gone")])
+    for _ in range(3):
+        assert find(engine) == ["Open.md"]
