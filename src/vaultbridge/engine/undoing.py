@@ -33,46 +33,34 @@ from vaultbridge.vault.write.steps import (
 
 if TYPE_CHECKING:
     from vaultbridge.engine.direct import DirectEngine
-    from vaultbridge.vault.write.transaction import Applied
 
 
 class UndoPlan(Plan):
-    """Raises EditRefused when a file has changed since, unless `undo.force` is set."""
+    """Raises EditRefused when a file has changed since, unless `undo.force` is set. `hidden` are the files
+    that its caller may not see. A plan carries nothing out itself: tools get plans, too."""
 
     def __init__(self, engine: DirectEngine, request: Request, undo: Undo) -> None:
         self._engine = engine
-        self._undo = undo
-        self._hidden = engine.history.check_undo(undo.change)
-        with redact(self._hidden):
-            self._planned = engine.transactor.plan_undo(
-                undo.change, author=request.author, force=undo.force, hidden=self._hidden
+        self.undo = undo
+        self.hidden = engine.history.check_undo(undo.change)
+        with redact(self.hidden):
+            self.planned = engine.transactor.plan_undo(
+                undo.change, author=request.author, force=undo.force, hidden=self.hidden
             )
         newer = _find_newer_links(engine, undo.change)
-        files = list_changed_files(self._planned.acts, engine.scope.visible)
-        super().__init__(request, files, (*self._planned.notices, *newer))
+        files = list_changed_files(self.planned.acts, engine.scope.visible)
+        super().__init__(request, files, (*self.planned.notices, *newer))
 
     @property
     def is_empty(self) -> bool:
-        return not self._planned.acts
+        return not self.planned.acts
 
     @cached_property
     def diff(self) -> str:
-        return self._engine.history.diff(self._undo.change, backwards=True)
-
-    def carry_out(self, actor: str) -> Applied:
-        """Raises `Overtaken` if it would do something else now, and EditRefused as when it is planned."""
-        with redact(self._hidden):
-            return self._engine.transactor.undo(
-                self._undo.change,
-                actor=actor,
-                author=self.request.author,
-                force=self._undo.force,
-                hidden=self._hidden,
-                planned=self._planned,
-            )
+        return self._engine.history.diff(self.undo.change, backwards=True)
 
     def _describe_files(self) -> tuple[list[PlannedFile], bool]:
-        contents, journal = self._planned.plan.contents, self._engine.journal
+        contents, journal = self.planned.plan.contents, self._engine.journal
 
         def read(image: ContentImage | None) -> bytes | None:
             if image is None:
@@ -83,8 +71,8 @@ class UndoPlan(Plan):
             except EngineFailure:
                 return None
 
-        files = describe_acts(self._planned.acts, read, self._engine.scope.visible)
-        return files, any(isinstance(act, Moved) and act.folder for act in self._planned.acts)
+        files = describe_acts(self.planned.acts, read, self._engine.scope.visible)
+        return files, any(isinstance(act, Moved) and act.folder for act in self.planned.acts)
 
 
 def _find_newer_links(engine: DirectEngine, change: int) -> tuple[str, ...]:
