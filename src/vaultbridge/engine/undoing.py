@@ -15,7 +15,7 @@ from vaultbridge.engine.drafting.move import list_paths
 from vaultbridge.engine.history import list_changed_files
 from vaultbridge.engine.operations.base import Undo
 from vaultbridge.engine.outcome import FileChange
-from vaultbridge.engine.plan import Plan, PlannedFile, Request
+from vaultbridge.engine.plan import Plan, PlannedFile, Request, list_folders
 from vaultbridge.errors import EngineFailure
 from vaultbridge.vault.paths import VaultPath, Visible
 from vaultbridge.vault.scope import redact
@@ -112,10 +112,11 @@ def describe_acts(
                 before = earlier.before if earlier is not None and earlier.content else read(act.before)
                 files[act.path] = PlannedFile(act.path, "deleted", before=before)
             case Trashed(folder=True):
-                files[f"{act.path}/"] = PlannedFile(f"{act.path}/", "deleted", content=False)
+                now = _take_row(files, act.path)
+                files[f"{now}/"] = PlannedFile(f"{now}/", "deleted", content=False)
             case Trashed():
-                known = act.image is not None
-                files[act.path] = PlannedFile(act.path, "deleted", before=read(act.image), content=known)
+                now, known = _take_row(files, act.path), act.image is not None
+                files[now] = PlannedFile(now, "deleted", before=read(act.image), content=known)
             case Restored(trashed=trashed) if trashed.folder:
                 files[f"{trashed.path}/"] = PlannedFile(f"{trashed.path}/", "created", content=False)
             case Restored(trashed=trashed):
@@ -128,25 +129,37 @@ def describe_acts(
     return [
         row
         for row in files.values()
-        if visible(VaultPath(row.path.rstrip("/"))) and visible(VaultPath(row.was or row.path.rstrip("/")))
+        if (row.content or row.was != row.path)  # It has moved away and back.
+        and visible(VaultPath(row.path.rstrip("/")))
+        and visible(VaultPath(row.was or row.path.rstrip("/")))
     ]
+
+
+def _take_row(files: dict[str, PlannedFile], path: str) -> str:
+    """Where that which is at a path is now: it may have moved there, or its folder may have."""
+    earlier = files.pop(path, None)
+    if earlier is not None:
+        return earlier.was or path
+    moved = (files[folder] for folder in list_folders(VaultPath(path)) if folder in files)
+    return next((row.was + path[len(row.path) :] for row in moved if row.change == "moved"), path)
 
 
 def _move_row(files: dict[str, PlannedFile], act: Moved) -> None:
     """The rows after a file or folder has moved."""
     if act.folder:
-        within = [path for path in files if path.startswith(f"{act.path}/")]
-        for path in within:
-            row = files.pop(path)
-            target = act.target + path[len(act.path) :]
-            change: FileChange = "moved" if row.change == "changed" else row.change
-            files[target] = replace(row, path=target, change=change, was=row.was or path)
-        files[act.target] = PlannedFile(act.target, "moved", act.path, content=False)
+        now = _take_row(files, act.path)
+        for path in [path for path in files if path.startswith(f"{act.path}/")]:
+            row, target = files.pop(path), act.target + path[len(act.path) :]
+            if row.change == "changed":
+                row = replace(row, change="moved", was=path)
+            files[target] = replace(row, path=target)
+        files[act.target] = PlannedFile(act.target, "moved", now, content=False)
         return
-    earlier = files.pop(act.path, None)
+    earlier = files.get(act.path)
+    now = _take_row(files, act.path)
     if earlier is None:
-        files[act.target] = PlannedFile(act.target, "moved", act.path, content=False)
+        files[act.target] = PlannedFile(act.target, "moved", now, content=False)
     elif earlier.change == "created":
         files[act.target] = replace(earlier, path=act.target)
     else:
-        files[act.target] = replace(earlier, path=act.target, change="moved", was=earlier.was or act.path)
+        files[act.target] = replace(earlier, path=act.target, change="moved", was=now)
