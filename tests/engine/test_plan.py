@@ -183,3 +183,19 @@ def test_what_moves_twice_or_is_moved_and_deleted_is_named_by_where_it_is_and_wi
             redo = make_undo(engine, undo, force=False)
             files_again = [(file.path, file.change, file.was) for file in redo.files.files]
             assert sorted(files_again) == sorted(rows)
+
+
+def test_an_undo_names_what_it_deletes_and_changes_by_where_it_is_now(make_vault: MakeVault) -> None:
+    engine = make_vault({"A.md": "[[p]]\n", "F/p.md": "p\n"})
+    operations = [Create(note="F/N", content="n"), Append(note="F/p", content="q"), Move(note="F/", to="W")]
+    number = int(engine.apply(operations).change_id)
+    rows = {(file.path, file.change, file.was) for file in make_undo(engine, number, force=False).files.files}
+    assert rows == {("W/N.md", "deleted", ""), ("F", "moved", "W"), ("F/p.md", "moved", "W/p.md")}
+    operations = [Move(note="F/", to="W"), Append(note="W/p", content="q")]
+    engine.undo(number)
+    undo = int(engine.undo(int(engine.apply(operations).change_id)).change_id)
+    redo = make_undo(engine, undo, force=False).files.files
+    assert {(file.path, file.change, file.was) for file in redo} == {
+        ("W", "moved", "F"),
+        ("W/p.md", "moved", "F/p.md"),
+    }

@@ -94,29 +94,34 @@ def describe_acts(
 ) -> list[PlannedFile]:
     """One row per visible file that the acts change, with its content before and after. `read` returns the
     content of an image, None if it is not stored."""
+    # What stays, by where it will be, and what goes, by where it is now.
     files: dict[str, PlannedFile] = {}
+    gone: dict[str, PlannedFile] = {}
     for act in acts:
         match act:
             case Written():
                 earlier = files.get(act.path)
                 if earlier is None:
-                    change: FileChange = "created" if act.before is None else "changed"
-                    earlier = PlannedFile(act.path, change, before=read(act.before))
+                    now = act.path if act.before is None else _take_row(files, act.path)
+                    was = now if now != act.path else ""
+                    change: FileChange = "created" if act.before is None else "moved" if was else "changed"
+                    earlier = PlannedFile(act.path, change, was, before=read(act.before))
                 elif not earlier.content:
                     earlier = replace(earlier, before=read(act.before), content=True)
                 files[act.path] = replace(earlier, after=read(act.after))
             case Moved():
                 _move_row(files, act)
             case Removed():
-                earlier = files.pop(act.path, None)
+                earlier = files.get(act.path)
+                now = _take_row(files, act.path)
                 before = earlier.before if earlier is not None and earlier.content else read(act.before)
-                files[act.path] = PlannedFile(act.path, "deleted", before=before)
+                gone[now] = PlannedFile(now, "deleted", before=before)
             case Trashed(folder=True):
                 now = _take_row(files, act.path)
-                files[f"{now}/"] = PlannedFile(f"{now}/", "deleted", content=False)
+                gone[f"{now}/"] = PlannedFile(f"{now}/", "deleted", content=False)
             case Trashed():
                 now, known = _take_row(files, act.path), act.image is not None
-                files[now] = PlannedFile(now, "deleted", before=read(act.image), content=known)
+                gone[now] = PlannedFile(now, "deleted", before=read(act.image), content=known)
             case Restored(trashed=trashed) if trashed.folder:
                 files[f"{trashed.path}/"] = PlannedFile(f"{trashed.path}/", "created", content=False)
             case Restored(trashed=trashed):
@@ -128,7 +133,7 @@ def describe_acts(
                 pass
     return [
         row
-        for row in files.values()
+        for row in (*gone.values(), *files.values())
         if (row.content or row.was != row.path)  # It has moved away and back.
         and visible(VaultPath(row.path.rstrip("/")))
         and visible(VaultPath(row.was or row.path.rstrip("/")))
