@@ -6,7 +6,7 @@ import pytest
 
 from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.operations import Append, Create, Delete, Move
-from vaultbridge.engine.operations.base import Undo
+from vaultbridge.engine.operations.base import Operation, Undo
 from vaultbridge.engine.outcome import Outcome
 from vaultbridge.engine.plan import Plan, PlanOutdated, Request
 from vaultbridge.errors import EditRefused, StaleWrite
@@ -127,3 +127,75 @@ def test_what_is_deleted_is_in_the_plan_with_its_text(make_vault: MakeVault) -> 
     engine = make_vault(FILES)
     (file,) = engine.plan([Delete(note="A")]).files.files
     assert (file.change, file.before, file.after) == ("deleted", FILES["A.md"].encode(), None)
+
+
+BATCHES: list[tuple[list[Operation], list[tuple[str, str, str]]]] = [
+    ([Move(note="A", to="./Z"), Delete(note="Z")], [("A.md", "deleted", "")]),
+    ([Move(note="F/", to="W"), Delete(note="W/p")], [("F/p.md", "deleted", ""), ("W", "moved", "F")]),
+    ([Move(note="F/", to="W"), Delete(note="W/")], [("F/", "deleted", ""), ("F/p.md", "deleted", "")]),
+    (
+        [Move(note="A", to="F/Z"), Delete(note="F/")],
+        [("F/", "deleted", ""), ("F/p.md", "deleted", ""), ("A.md", "deleted", "")],
+    ),
+    ([Move(note="F/p", to="./Q"), Delete(note="F/")], [("F/", "deleted", ""), ("Q.md", "moved", "F/p.md")]),
+    ([Move(note="A", to="F/Z"), Move(note="F/", to="W")], [("W", "moved", "F"), ("W/Z.md", "moved", "A.md")]),
+    (
+        [Move(note="F/", to="W"), Move(note="W/p", to="./Q")],
+        [("W", "moved", "F"), ("Q.md", "moved", "F/p.md")],
+    ),
+    ([Move(note="F/", to="W"), Move(note="W/", to="X")], [("X", "moved", "F")]),
+    ([Move(note="A", to="./Y"), Move(note="Y", to="./Z")], [("Z.md", "moved", "A.md")]),
+    ([Move(note="A", to="./Y"), Move(note="Y", to="./A")], []),
+    (
+        [Move(note="A", to="./Y"), Move(note="F/p", to="./A"), Move(note="Y", to="F/p")],
+        [("A.md", "moved", "F/p.md"), ("F/p.md", "moved", "A.md")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("operations", "rows"), BATCHES)
+def test_what_moves_twice_or_is_moved_and_deleted_is_named_by_where_it_is_and_will_be(
+    make_vault: MakeVault, operations: list[Operation], rows: list[tuple[str, str, str]]
+) -> None:
+    """As it was found: a person was shown that A moves to Z, and a folder Z that is deleted, for a batch that
+    deletes A; its text was not shown, and what was saved to it while it waited was deleted unseen."""
+    files = {"A.md": "a\n", "F/p.md": "p\n"}
+    engine = make_vault(files)
+    plan = engine.plan(operations)
+    assert [(file.path, file.change, file.was) for file in plan.files.files] == rows
+    assert {(file.path, file.was) for file in plan.changed} <= {
+        (path.rstrip("/"), was) for path, _, was in rows
+    }
+    for file in plan.files.files:
+        if file.change == "deleted" and not file.path.endswith("/"):
+            assert file.before == files[file.path].encode()
+    number = engine.carry_out(plan).change_id
+    after = read_contents(engine)
+    for path, change, was in rows:
+        if change == "moved" and was in files:
+            assert after[path] == files[was].encode()
+        assert change != "deleted" or path not in after
+    if number:
+        undo = int(engine.undo(int(number)).change_id)
+        assert read_contents(engine) == {path: text.encode() for path, text in files.items()}
+        if not any(path.endswith("/") for path, _, _ in rows):
+            # A deleted folder is not deleted again unseen.
+            redo = make_undo(engine, undo, force=False)
+            files_again = [(file.path, file.change, file.was) for file in redo.files.files]
+            assert sorted(files_again) == sorted(rows)
+
+
+def test_an_undo_names_what_it_deletes_and_changes_by_where_it_is_now(make_vault: MakeVault) -> None:
+    engine = make_vault({"A.md": "[[p]]\n", "F/p.md": "p\n"})
+    operations = [Create(note="F/N", content="n"), Append(note="F/p", content="q"), Move(note="F/", to="W")]
+    number = int(engine.apply(operations).change_id)
+    rows = {(file.path, file.change, file.was) for file in make_undo(engine, number, force=False).files.files}
+    assert rows == {("W/N.md", "deleted", ""), ("F", "moved", "W"), ("F/p.md", "moved", "W/p.md")}
+    operations = [Move(note="F/", to="W"), Append(note="W/p", content="q")]
+    engine.undo(number)
+    undo = int(engine.undo(int(engine.apply(operations).change_id)).change_id)
+    redo = make_undo(engine, undo, force=False).files.files
+    assert {(file.path, file.change, file.was) for file in redo} == {
+        ("W", "moved", "F"),
+        ("W/p.md", "moved", "F/p.md"),
+    }

@@ -14,9 +14,10 @@ from support.review import Reviewed
 from vaultbridge.engine import DirectEngine, Engine
 from vaultbridge.engine.operations import Append, Create, Delete, Merge, Move, ReplaceText, Write
 from vaultbridge.engine.operations.base import Operation, Undo
-from vaultbridge.errors import EditRefused, InvalidArgument, PermissionDenied
+from vaultbridge.errors import EditRefused, InvalidArgument, PermissionDenied, VaultbridgeError
 from vaultbridge.review.decide import FileDecision
 from vaultbridge.review.policy import ChangePending
+from vaultbridge.vault.write.journal import Journal
 from vaultbridge.vault.write.transaction import Transactor
 
 Make = Callable[..., Reviewed]
@@ -138,8 +139,9 @@ def test_force_never_removes_what_a_person_wrote_into_a_new_note(reviewed: Make)
     vault.write("Log.md", FIFTY)
     for review in ("off", "all"):
         for force in (False, True):
-            with pytest.raises(EditRefused):
-                vault.with_gate(review).undo(number, force=force, actor="robot")
+            for dry_run in (True, False):
+                with pytest.raises(EditRefused):
+                    vault.with_gate(review).undo(number, force=force, actor="robot", dry_run=dry_run)
     assert vault.read("Log.md") == FIFTY
     assert vault.store.waiting() == ()
     assert vault.owner.undo(number, force=True, actor="cli").change_id
@@ -157,8 +159,10 @@ def test_force_reaches_nobody_elses_later_text(reviewed: Make, who: str) -> None
         change(vault.owner, theirs, actor="cli")
     else:
         change(vault.with_gate("off", token="b"), theirs, actor="robot" if who == "same name" else "other")
-    with pytest.raises(EditRefused, match=r"Somebody else has changed A\.md"):
-        robot.undo(number, force=True, actor="robot")
+    # As it was found: the dry run said that it would be undone.
+    for dry_run in (True, False):
+        with pytest.raises(EditRefused, match=r"Somebody else has changed A\.md"):
+            robot.undo(number, force=True, actor="robot", dry_run=dry_run)
     # Its own change on top of theirs does not make theirs its own.
     change(robot, Append(note="A", content="own"))
     with pytest.raises(EditRefused, match=r"Somebody else has changed A\.md"):
@@ -286,6 +290,12 @@ def test_a_gated_engine_has_no_other_way_to_change_a_file(reviewed: Make) -> Non
             engine.for_reading.undo(number, actor="robot")
         with pytest.raises(PermissionDenied, match="only reads"):
             engine.for_reading.apply([Delete(note="A")])
+        # As it was found: the plan of an undo carried itself out, and the journal could be written.
+        for plan in (engine.plan([Undo(change=number)]), engine.plan([Append(note="A", content="y")])):
+            reached = list_reachable(engine) + list_reachable(plan)
+            assert not [part for part in reached if isinstance(part, Transactor | DirectEngine | Journal)]
+            assert not ways & {name for part in list_reachable(plan) for name in dir(part)}
+    assert [entry.id for entry in vault.engine.history.changes()] == [number]
     # A tool that brings a gate of its own does not get rid of ours.
     gated = vault.with_gate("all")
 
@@ -298,6 +308,22 @@ def test_a_gated_engine_has_no_other_way_to_change_a_file(reviewed: Make) -> Non
 
     with pytest.raises(ChangePending):
         gated.with_gate(Lenient()).apply([Delete(note="A")])
+
+
+def list_reachable(start: object) -> list[object]:
+    """Every object of ours that public names lead to."""
+    reached: dict[int, object] = {}
+    waiting = [start]
+    while waiting:
+        part = waiting.pop()
+        if id(part) in reached or not type(part).__module__.startswith("vaultbridge."):
+            continue
+        reached[id(part)] = part
+        for name in dir(part):
+            if not name.startswith("_"):
+                with contextlib.suppress(VaultbridgeError, NotImplementedError):
+                    waiting.append(getattr(part, name))
+    return [*reached.values()]
 
 
 WRITERS = st.sampled_from(["robot", "other", "owner", "editor"])

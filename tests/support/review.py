@@ -38,7 +38,7 @@ class QuietCaller:
     def can_ask(self) -> bool:
         return self.choices is not None
 
-    def ask(self, proposal: str, message: str, seconds: float) -> Choice:
+    def ask(self, proposal: str, version: str, message: str, seconds: float) -> Choice:
         assert self.choices is not None
         self.messages.append(message)
         if self.before is not None:

@@ -155,6 +155,7 @@ class DirectEngine(Engine):
             second_folder=self.transactor.second,
         )
         super().__init__(self.vault)
+        self.journal = journal
 
     def __enter__(self) -> DirectEngine:
         return self
@@ -208,7 +209,7 @@ class DirectEngine(Engine):
     def newest_to_undo(self, actor: str = "") -> int:
         return self.history.newest_to_undo(None)
 
-    def _plan(self, request: Request) -> Plan:
+    def _plan(self, request: Request, actor: str) -> Plan:
         return self.with_plan(request, lambda plan: plan)
 
     def _change(self, request: Request, actor: str) -> Outcome:
@@ -243,7 +244,7 @@ class DirectEngine(Engine):
                     case DraftedPlan():
                         applied = self._write(plan, actor or self.actor)
                     case UndoPlan():
-                        applied = plan.carry_out(actor or self.actor)
+                        applied = self._undo(plan, actor or self.actor)
                     case _:
                         raise AssertionError(plan)
             except Overtaken as error:
@@ -271,6 +272,18 @@ class DirectEngine(Engine):
             if isinstance(error, HiddenNoteInUse) and error.busy:
                 raise
             raise PlanOutdated(error) from error
+
+    def _undo(self, plan: UndoPlan, actor: str) -> Applied:
+        """Raises `Overtaken` if it would do something else now, and EditRefused as when it is planned."""
+        with redact(plan.hidden):
+            return self.transactor.undo(
+                plan.undo.change,
+                actor=actor,
+                author=plan.request.author,
+                force=plan.undo.force,
+                hidden=plan.hidden,
+                planned=plan.planned,
+            )
 
     def _make_plan(self, request: Request) -> Plan:
         undo = find_undo(request.operations)

@@ -81,7 +81,6 @@ class Engine:
         self.actor = vault.actor
         self.cache = vault.folders.cache
         self.state = vault.folders.state
-        self.journal = vault.journal
         self.history = vault.history
         self.index_sync = vault.index_sync
         self.queries = vault.queries
@@ -90,6 +89,7 @@ class Engine:
         self.second_folder = vault.second_folder
         """Where what was stored is noted a second time (see `StoreNotes`); None if nothing can be stored."""
         self._files = vault.files
+        self._journal = vault.journal
         self._read_cache = vault.read_cache
 
     @property
@@ -204,7 +204,7 @@ class Engine:
             except NoteBusy as busy:
                 content = None if busy.certain else read_place(place, path, limit=NOTE_READ_BYTES)
                 # A note that we emptied ourselves is not half saved.
-                if content is None or not self.journal.wrote_last(path, content.hash):
+                if content is None or not self._journal.wrote_last(path, content.hash):
                     raise
                 return content.data
 
@@ -231,7 +231,7 @@ class Engine:
     ) -> Plan:
         """What these operations would do as one change, or not at all; nothing is written. See `Request`.
         Raises what the first failing operation raises, and without a label says which one failed."""
-        return self._plan(Request(tuple(operations), label, author, by_person))
+        return self._plan(Request(tuple(operations), label, author, by_person), "")
 
     def apply(
         self,
@@ -245,9 +245,9 @@ class Engine:
         """Plans a change and has it made; with `dry_run` the outcome says what would change. `actor` is a
         name for people. Raises what `plan` raises."""
         request = Request(tuple(operations), label, by_person=by_person)
-        return self._plan(request).outcome if dry_run else self._change(request, actor)
+        return self._plan(request, actor).outcome if dry_run else self._change(request, actor)
 
-    def _plan(self, request: Request) -> Plan:
+    def _plan(self, request: Request, actor: str) -> Plan:
         raise NotImplementedError
 
     def _change(self, request: Request, actor: str) -> Outcome:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
+from msgspec.structs import replace
+
 from vaultbridge.engine.engine import Engine
 from vaultbridge.engine.operations.base import Operation
 from vaultbridge.engine.outcome import Outcome
@@ -37,7 +39,10 @@ class GatedEngine(Engine):
         self.__engine = engine
         self.__gate = gate
 
-    def _plan(self, request: Request) -> Plan:
+    def _plan(self, request: Request, actor: str) -> Plan:
+        """As whoever asks the gate: an assistant may not undo what a person may."""
+        author = self.__gate.author(self.__engine, actor)
+        request = replace(request, author=author, by_person=False)
         return self.__engine.with_plan(request, lambda plan: plan)
 
     def _change(self, request: Request, actor: str) -> Outcome:

@@ -23,7 +23,7 @@ from vaultbridge.limits import MIB
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.markdown.edits.unified_diff import make_diff
 from vaultbridge.markdown.text import decode, replace_surrogates
-from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath, Visible
+from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath, Visible, folder_of
 from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.scope import HiddenNoteInUse
 from vaultbridge.vault.write.steps import MoveFile, MoveFolder, Step, TrashFile
@@ -165,18 +165,16 @@ class DraftedPlan(Plan):
 
     def _describe_files(self) -> tuple[list[PlannedFile], bool]:
         table, files = self._table(), list[PlannedFile]()
-        moved: dict[str, str] = {}
-        for step in self.steps:
-            if isinstance(step, TrashFile):
-                if step.path in table:
-                    files.append(PlannedFile(step.path, "deleted", before=self._try_read(step.path)))
-                    continue
-                files.append(PlannedFile(f"{step.path}/", "deleted", content=False))
-                inside = (VaultPath(path) for path in table if path.startswith(f"{step.path}/"))
-                for path in islice(inside, FILES_PLANNED):
-                    files.append(PlannedFile(path, "deleted", before=self._try_read(path)))
-            elif isinstance(step, MoveFile | MoveFolder):
-                moved[step.target] = step.source
+        moved, trashed = _find_whereabouts(self.steps)
+        gone = {*trashed, *moved.values()}
+        for path in trashed:
+            if path in table:
+                files.append(PlannedFile(path, "deleted", before=self._try_read(path)))
+                continue
+            files.append(PlannedFile(f"{path}/", "deleted", content=False))
+            inside = (VaultPath(name) for name in table if name.startswith(f"{path}/") and name not in gone)
+            for name in islice(inside, FILES_PLANNED):
+                files.append(PlannedFile(name, "deleted", before=self._try_read(name)))
         opened = {file.path: file for file in self._draft.opened_files()}
         for target, source in moved.items():
             file = opened.get(VaultPath(target))
@@ -204,15 +202,44 @@ class DraftedPlan(Plan):
             return None  # Too large, or being saved: it is named without its content.
 
 
-def _list_changed(draft: Draft, steps: Sequence[Step], visible: Visible) -> tuple[ChangedFile, ...]:
-    """The files of a draft, without those that the caller may not see."""
-    files: list[ChangedFile] = []
-    moved: dict[str, str] = {}
+def _find_whereabouts(steps: Sequence[Step]) -> tuple[dict[VaultPath, VaultPath], list[VaultPath]]:
+    """Where the files and folders that move are in the end, each with where it is now; and where those are
+    now that end in the trash. What moves within a batch twice, or before it is deleted, is named once."""
+    moved: dict[VaultPath, VaultPath] = {}
+    trashed: list[VaultPath] = []
+
+    def take(path: VaultPath) -> tuple[VaultPath, dict[str, VaultPath]]:
+        """Where this is now, and what else has moved into it, by the path within it."""
+        folder = next((part for part in list_folders(path) if part in moved), None)
+        now = moved.pop(path, None)
+        if now is None:
+            now = path if folder is None else VaultPath(moved[folder] + path[len(folder) :])
+        inside = [target for target in moved if target.startswith(f"{path}/")]
+        return now, {target[len(path) :]: moved.pop(target) for target in inside}
+
     for step in steps:
         if isinstance(step, MoveFile | MoveFolder):
-            moved[step.target] = step.source
+            now, inside = take(step.source)
+            moved[step.target] = now
+            moved |= {VaultPath(step.target + rest): path for rest, path in inside.items()}
         elif isinstance(step, TrashFile):
-            files.append(ChangedFile(step.path, "deleted"))
+            now, inside = take(step.path)
+            trashed += (now, *inside.values())
+    return {target: now for target, now in moved.items() if target != now}, trashed
+
+
+def list_folders(path: VaultPath) -> list[VaultPath]:
+    """The folders that a path is in, the innermost first."""
+    folders = []
+    while path := folder_of(path):
+        folders.append(path)
+    return folders
+
+
+def _list_changed(draft: Draft, steps: Sequence[Step], visible: Visible) -> tuple[ChangedFile, ...]:
+    """The files of a draft, without those that the caller may not see."""
+    moved, trashed = _find_whereabouts(steps)
+    files = [ChangedFile(path, "deleted") for path in trashed]
     opened = {file.path: file for file in draft.opened_files()}
     for target, source in moved.items():
         file = opened.get(VaultPath(target))

@@ -14,7 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vaultbridge.engine import DirectEngine
-from vaultbridge.engine.operations import AddFile, Create, Write
 from vaultbridge.engine.operations.base import Operation
 from vaultbridge.engine.operations.vocabulary import find_undo
 from vaultbridge.engine.outcome import ChangedFile, Outcome
@@ -39,9 +38,15 @@ from vaultbridge.review.model import (
     raw_texts_of,
     texts_of,
 )
-from vaultbridge.review.rebase import Rebaser, Reopen, decode_operations, only_writes
+from vaultbridge.review.rebase import (
+    Rebaser,
+    Reopen,
+    decode_operations,
+    only_writes,
+    write_exactly,
+    write_files,
+)
 from vaultbridge.review.store import ReviewStore
-from vaultbridge.vault.paths import TEXT_SUFFIXES
 
 EDITED_NOTICE = "The person changed this before accepting it: read it again before you go on."
 
@@ -100,7 +105,11 @@ class Decider:
 
     def reject(self, number: int, *, by: str, reason: str = "") -> DecisionResult:
         self._claim(number)
-        self._store.record_decision(number, "rejected", Decided(self._now(), by, reason))
+        try:
+            self._store.record_decision(number, "rejected", Decided(self._now(), by, reason))
+        except BaseException:
+            self._store.release(number)
+            raise
         return DecisionResult("rejected", "Rejected: nothing was changed.", self._store.get(number))
 
     def accept(
@@ -206,7 +215,8 @@ class Decider:
 
         try:
             if only_writes(wanted) and not as_asked:
-                outcome = write(self._engine, _write_files(wanted))
+                with self._rebaser.engine_for_writing(proposal, wanted) as engine:
+                    outcome = write(engine, write_files(wanted))
             else:
                 if not undoes:
                     planned = {file.path: file for file in self._rebaser.plan(proposal, operations).files}
@@ -347,29 +357,16 @@ def _list_lines(file: PlannedFile) -> tuple[str, ...]:
 
 
 def _are_same(files: Sequence[PlannedFile], others: Sequence[PlannedFile]) -> bool:
-    return {file.key for file in files} == {file.key for file in others}
-
-
-def _write_files(files: Sequence[PlannedFile]) -> list[Operation]:
-    """Operations that write exactly these files. Existing files come first: creating a note rewrites the
-    links that would otherwise lead to it, and links that are already rewritten stay as they are."""
-    operations: list[Operation] = []
-    for file in sorted(files, key=lambda file: file.before is None):
-        data = file.after or b""
-        if file.before is not None:
-            operations.append(_write_exactly(file.path, data, expected=hash_of(file.before)))
-        elif file.path.lower().endswith(TEXT_SUFFIXES):
-            # The leading dot means exactly this path.
-            operations.append(Create(note=f"./{file.path}", content=_read_exactly(data)))
-        else:
-            operations.append(AddFile(path=file.path, data=data))
-    return operations
+    """Whether they write the same, over the same: what would be lost is part of what a person saw."""
+    return {(file.key, hash_of(file.before)) for file in files} == {
+        (file.key, hash_of(file.before)) for file in others
+    }
 
 
 def _make_overrides(wanted: Sequence[PlannedFile], planned: dict[str, PlannedFile]) -> list[Operation]:
     """Writes that follow the original operations, for files whose text should differ from what those make."""
     return [
-        _write_exactly(file.path, file.after)
+        write_exactly(file.path, file.after)
         for file in wanted
         if file.content
         and file.after is not None
@@ -377,16 +374,6 @@ def _make_overrides(wanted: Sequence[PlannedFile], planned: dict[str, PlannedFil
         and (there := planned.get(file.path)) is not None
         and there.after != file.after
     ]
-
-
-def _write_exactly(path: str, data: bytes, *, expected: str = "") -> Write:
-    """A write of these bytes, which the person saw: the text contains any that are not UTF-8."""
-    return Write(note=path, content=_read_exactly(data), expected=expected, force=True)
-
-
-def _read_exactly(data: bytes) -> str:
-    decoded = decode(data)
-    return f"\ufeff{decoded.text}" if decoded.bom else decoded.text
 
 
 def _with_links(file: ChangedFile, links: int) -> ChangedFile:

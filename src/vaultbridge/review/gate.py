@@ -90,8 +90,9 @@ class Caller(Protocol):
         """The proposal that the client has been asked about in an earlier round of this call, else ""."""
         ...
 
-    def ask(self, proposal: str, message: str, seconds: float) -> Choice:
-        """Let the client ask its user. This may end the call, which the client then repeats."""
+    def ask(self, proposal: str, version: str, message: str, seconds: float) -> Choice:
+        """Let the client ask its user about this version. This may end the call, which the client then repeats
+        with the answer; one about another version is no answer."""
         ...
 
     def begin_waiting(self, seconds: float) -> float:
@@ -111,7 +112,7 @@ class UnaskedCaller:
         self._longest = longest
         self._on_wait = on_wait
 
-    def ask(self, proposal: str, message: str, seconds: float) -> Choice:
+    def ask(self, proposal: str, version: str, message: str, seconds: float) -> Choice:
         return "cancel"
 
     def begin_waiting(self, seconds: float) -> float:
@@ -264,13 +265,13 @@ class ReviewGate:
             proposal = decider.show(proposal.number)
             if not proposal.waits:
                 return
-            choice = self._caller.ask(proposal.id, describe_for_dialog(proposal), seconds)
+            seen = "" if proposal.body is None else proposal.body.version.hash
+            choice = self._caller.ask(proposal.id, seen, describe_for_dialog(proposal), seconds)
             if choice == "reject":
                 decider.reject(proposal.number, by=DIALOG)
                 return
-            if choice == "cancel" or proposal.body is None:
+            if choice == "cancel" or not seen:
                 return
-            seen = proposal.body.version.hash
             if decider.accept(proposal.number, by=DIALOG, seen=seen).outcome != "shown-again":
                 return
 

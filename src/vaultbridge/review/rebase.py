@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from vaultbridge.engine import DirectEngine, Engine
+from vaultbridge.engine.operations import AddFile, Create, Write
 from vaultbridge.engine.operations.base import Operation, Undo
 from vaultbridge.engine.operations.vocabulary import OPERATIONS, find_undo
 from vaultbridge.engine.plan import PlannedFile
@@ -37,7 +38,7 @@ from vaultbridge.review.model import (
     raw_texts_of,
 )
 from vaultbridge.review.store import ReviewStore
-from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath
 from vaultbridge.vault.scope import LiveScope, Scope
 from vaultbridge.vault.write.transaction import OUTSIDE_ACTOR
 
@@ -85,6 +86,32 @@ def only_writes(files: Sequence[PlannedFile]) -> bool:
     return all(file.change in ("changed", "created") and file.content for file in files)
 
 
+def write_files(files: Sequence[PlannedFile]) -> list[Operation]:
+    """Operations that write exactly these files. Existing files come first: creating a note rewrites the
+    links that would otherwise lead to it, and links that are already rewritten stay as they are."""
+    operations: list[Operation] = []
+    for file in sorted(files, key=lambda file: file.before is None):
+        data = file.after or b""
+        if file.before is not None:
+            operations.append(write_exactly(file.path, data, expected=hash_of(file.before)))
+        elif file.path.lower().endswith(TEXT_SUFFIXES):
+            # The leading dot means exactly this path.
+            operations.append(Create(note=f"./{file.path}", content=_read_exactly(data)))
+        else:
+            operations.append(AddFile(path=file.path, data=data))
+    return operations
+
+
+def write_exactly(path: str, data: bytes, *, expected: str = "") -> Write:
+    """A write of these bytes, which the person saw: the text contains any that are not UTF-8."""
+    return Write(note=path, content=_read_exactly(data), expected=expected, force=True)
+
+
+def _read_exactly(data: bytes) -> str:
+    decoded = decode(data)
+    return f"\ufeff{decoded.text}" if decoded.bom else decoded.text
+
+
 def read_file(engine: Engine, path: str) -> bytes | None:
     """The file as it is now, None if there is none. Other failures to read it are raised."""
     try:
@@ -126,7 +153,8 @@ class Rebaser:
         if body is None:
             return proposal
         changed = self._find_changed(body.version)
-        if not changed and only_writes(body.version.files):
+        creates = any(file.before is None for file in body.version.files)
+        if not changed and not creates and only_writes(body.version.files):
             return proposal
         version = self._rebase(proposal, body)
         if version.hash == body.version.hash:
@@ -173,7 +201,7 @@ class Rebaser:
             return self._draft_again(proposal, body)
         merged = self._merge(body.original)
         if not merged.conflict:
-            return merged
+            return self._add_links(proposal, merged)
         if not any(operation.replaces_whole for operation in operations):
             again = self._draft_again(proposal, body)
             if not again.conflict and only_writes(again.files):
@@ -198,6 +226,16 @@ class Rebaser:
         return replace(
             original, files=tuple(files), conflict=" ".join(conflicts.values()), conflicts=conflicts
         )
+
+    def _add_links(self, proposal: Proposal, merged: ProposalVersion) -> ProposalVersion:
+        """The version with the links that are rewritten when its new files are created, also newer ones."""
+        if all(file.before is not None for file in merged.files):
+            return merged
+        try:
+            version = self.plan(proposal, write_files(merged.files))
+        except VaultbridgeError as error:
+            return replace(merged, conflict=str(error))
+        return replace(merged, files=version.files, more=version.more)
 
     def _draft_again(self, proposal: Proposal, body: ProposalBody) -> ProposalVersion:
         before = body.version
@@ -227,6 +265,16 @@ class Rebaser:
         ]
         # What is private for the person who decides is private for the change too.
         with self._reopen(LiveScope(*scopes, *self._engine.scope.parts)) as engine:
+            yield engine
+
+    @contextmanager
+    def engine_for_writing(self, proposal: Proposal, files: Sequence[PlannedFile]) -> Iterator[DirectEngine]:
+        """A new file may take over links. Those in notes that the assistant may not see follow silently, so
+        its scope applies; existing files are written as the person decides."""
+        if all(file.before is not None for file in files):
+            yield self._engine
+            return
+        with self.engine_for(proposal) as engine:
             yield engine
 
 
