@@ -33,6 +33,7 @@ are answered worse than the limits below.
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import re
 import shutil
@@ -56,6 +57,7 @@ from vaultbridge.markdown.edits.change import Change, apply_changes
 from vaultbridge.markdown.model import Link
 from vaultbridge.markdown.sections import heading_key
 from vaultbridge.markdown.text import decode
+from vaultbridge.vault.folders import find_dictionary_folders
 from vaultbridge.vault.write.trash import Trash
 
 SAMPLE_VAULT = ROOT / "examples" / "sample-vault"
@@ -298,7 +300,12 @@ class Opened:
 
     def __init__(self, vault: Path) -> None:
         self._cache = tempfile.TemporaryDirectory()
-        self.engine = Engine(vault, cache=Path(self._cache.name), trash=Trash({}))
+        self.engine = Engine(
+            vault,
+            cache=Path(self._cache.name),
+            trash=Trash({}),
+            dictionaries=find_dictionary_folders(os.environ),
+        )
         self.engine.index_sync.refresh()
         # As in a server: changes are watched, and no call compares the vault with the disk.
         self.engine.index_sync.start()

@@ -110,6 +110,7 @@ class Engine:
         actor: str = "cli",
         allow_outside_links: bool = False,
         embeddings: EmbeddingSettings | None = None,
+        dictionaries: tuple[Path, ...] = (),
         accept: bool = False,
         clock: Callable[[], float] = time.time,
         checkpoint: Callable[[str], None] = ignore_checkpoint,
@@ -168,7 +169,9 @@ class Engine:
             shown=lambda: self.queries.shown_in_views(),
             unknown=lambda: self.settings.exclusions_unknown,
         )
-        self.queries = Queries(self.root, self.index_sync, scope, lambda: self.settings, self._model.view)
+        self.queries = Queries(
+            self.root, self.index_sync, scope, lambda: self.settings, self._model.view, dictionaries
+        )
         self._files = Finder(self.root, self.scope, self.queries)
 
     def __enter__(self) -> Engine:

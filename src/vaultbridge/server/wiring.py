@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from vaultbridge.engine import Engine
 from vaultbridge.engine.engine import OPEN_SCOPE
-from vaultbridge.vault.folders import find_bases
+from vaultbridge.vault.folders import find_bases, find_dictionary_folders
 from vaultbridge.vault.obsidian import find_vault
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.write.trash import Trash
@@ -43,6 +43,7 @@ def open_engine(
         actor=actor,
         allow_outside_links=allow_outside_links,
         accept=accept,
+        dictionaries=find_dictionary_folders(environ),
         embeddings=None if embeddings is None else make_embedding_settings(embeddings, environ),
     )
 
