@@ -620,3 +620,15 @@ def test_a_pair_across_the_border_of_a_function_word_is_part_of_no_word(make_vau
 def test_ideographs_of_japanese_and_korean_syllables_are_not_words() -> None:
     for text in ("設定を変更する方法", "설정을 변경하는 방법"):
         assert not any(unit.faint for unit in read_question(text).units)
+
+
+def test_the_address_of_a_heading_that_is_a_link_says_nothing_of_its_section(make_vault: Make) -> None:
+    """Of two sections with the same text, the one whose heading says the word comes first, and not the one
+    whose heading only leads to a page with the word in its address."""
+    text = (
+        "# Notes\n\n"
+        "## [Install](https://example.org/lantern-lantern-lantern)\n\nThe lantern needs a package.\n\n"
+        "## [The lantern](https://example.org/page)\n\nThe lantern needs a package.\n"
+    )
+    (note,) = rank(make_vault({"A.md": text}).index, "lantern", sections_per_note=3).notes
+    assert [section.line for section in note.sections] == [7, 3]
