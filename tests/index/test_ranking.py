@@ -647,3 +647,15 @@ def test_the_order_in_which_notes_came_makes_no_difference(make_vault: Make, tmp
         assert [note.score for note in first.notes] == [note.score for note in second.notes]
         assert (first.total, first.with_all_words) == (second.total, second.with_all_words)
     rebuilt.close()
+
+
+def test_the_address_of_a_heading_that_is_a_link_says_nothing_of_its_section(make_vault: Make) -> None:
+    """Of two sections with the same text, the one whose heading says the word comes first, and not the one
+    whose heading only leads to a page with the word in its address."""
+    text = (
+        "# Notes\n\n"
+        "## [Install](https://example.org/lantern-lantern-lantern)\n\nThe lantern needs a package.\n\n"
+        "## [The lantern](https://example.org/page)\n\nThe lantern needs a package.\n"
+    )
+    (note,) = rank(make_vault({"A.md": text}).index, "lantern", sections_per_note=3).notes
+    assert [section.line for section in note.sections] == [7, 3]

@@ -100,7 +100,7 @@ async def test_opening_the_page_loads_what_a_search_needs(serving: Serving, tmp_
         indexes = [
             object_ for object_ in gc.get_objects() if type(object_) is Index and object_.folder.exists()
         ]
-        assert indexes and all(index.language is None for index in indexes)
+        assert indexes and all(index.languages is None for index in indexes)
         assert (await get(served, "/home"))["index"]["complete"]
         async with asyncio.timeout(BOUND):
             while all(entry.language is None for entry in indexes):

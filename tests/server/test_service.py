@@ -142,6 +142,8 @@ def test_a_shell_s_settings_of_where_things_are_go_with_it() -> None:
         ("VAULTBRIDGE_CACHE", "/c/vaultbridge"),
         ("VAULTBRIDGE_STATE", "/h/.local/state/vaultbridge"),
     )
+    made = make_service(["vb"], [Path("/v")], 1, {"HOME": "/h", "VAULTBRIDGE_DICTIONARIES": "/dicts"})
+    assert made.environ == (("VAULTBRIDGE_DICTIONARIES", "/dicts"),)
     assert make_service(["vb"], [Path("/v")], 1, {"HOME": "/h", "SECRET": "x"}).environ == ()
 
 

@@ -70,6 +70,9 @@ The vaults to use, separated as in PATH.
 .B VAULTBRIDGE_CONFIG, VAULTBRIDGE_CACHE, VAULTBRIDGE_STATE
 The configuration file, which has to be there, the folder of indexes, and that of journals and proposals.
 .TP
+.B VAULTBRIDGE_DICTIONARIES
+A folder with dictionaries for English questions about notes in other languages.
+.TP
 .B NO_COLOR, PAGER
 No colour on terminals; the program that shows long output.
 """

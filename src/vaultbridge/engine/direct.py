@@ -89,6 +89,7 @@ class DirectEngine(Engine):
         actor: str = "cli",
         allow_outside_links: bool = False,
         embeddings: EmbeddingSettings | None = None,
+        dictionaries: tuple[Path, ...] = (),
         accept: bool = False,
         clock: Callable[[], float] = time.time,
         checkpoint: Callable[[str], None] = ignore_checkpoint,
@@ -135,7 +136,7 @@ class DirectEngine(Engine):
             shown=lambda: self.queries.shown_in_views(),
             unknown=lambda: self.settings.exclusions_unknown,
         )
-        queries = Queries(root, index_sync, scope, lambda: self.settings, self._model.view)
+        queries = Queries(root, index_sync, scope, lambda: self.settings, self._model.view, dictionaries)
         self.vault = OpenVault(
             root=root,
             scope=linked,

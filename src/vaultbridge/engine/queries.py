@@ -34,6 +34,7 @@ from vaultbridge.vault.settings import VaultSettings
 
 if TYPE_CHECKING:
     import sqlite3
+    from pathlib import Path
 
     from vaultbridge.index.files import FoundProblem, IndexedFile, IndexedNote, Order
     from vaultbridge.index.graph import Backlink, LinkGraph, OutgoingLink, UnresolvedTarget
@@ -73,6 +74,7 @@ class Queries:
         scope: Scope,
         settings: Callable[[], VaultSettings],
         extra_views: Callable[[str], tuple[ExtraView, ...]] = lambda question: (),
+        dictionaries: tuple[Path, ...] = (),
     ) -> None:
         self._root = root
         self._sync = index_sync
@@ -81,6 +83,7 @@ class Queries:
         self._lookup: NameLookup | None = None
         self._visibility = Visibility(root, scope)
         self._extra_views = extra_views
+        self._dictionaries = dictionaries
 
     def index(self) -> Index:
         """The index of what the caller may see, up to date."""
@@ -198,6 +201,7 @@ class Queries:
             sections_per_note=sections_per_note,
             explain=explain,
             extra_views=(*extra_views, *self._extra_views(question)),
+            dictionaries=self._dictionaries,
         )
 
     def notes(self) -> Iterator[IndexedNote]:

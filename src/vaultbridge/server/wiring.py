@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vaultbridge.engine.direct import OPEN_SCOPE, DirectEngine
-from vaultbridge.vault.folders import find_bases
+from vaultbridge.vault.folders import find_bases, find_dictionary_folders
 from vaultbridge.vault.obsidian import find_vault
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.write.trash import Trash
@@ -42,6 +42,7 @@ def open_engine(
         actor=actor,
         allow_outside_links=allow_outside_links,
         accept=accept,
+        dictionaries=find_dictionary_folders(environ),
         embeddings=None if embeddings is None else make_embedding_settings(embeddings, environ),
     )
 

@@ -32,6 +32,15 @@ if TYPE_CHECKING:
 
 CACHE_VARIABLE: Final = "VAULTBRIDGE_CACHE"
 STATE_VARIABLE: Final = "VAULTBRIDGE_STATE"
+DICTIONARIES_VARIABLE: Final = "VAULTBRIDGE_DICTIONARIES"
+
+DICTIONARIES: Final = (
+    "/usr/share/dictd",
+    "/usr/local/share/dictd",
+    "/opt/homebrew/share/dictd",
+    "/opt/local/share/dictd",
+)
+"""Where packages of Linux, of Homebrew and of MacPorts put dictionaries."""
 ABOUT_FILE: Final = "vault.json"
 
 ROOM_BYTES: Final = 1 << 20
@@ -78,6 +87,14 @@ def find_bases(environ: Mapping[str, str], *, platform: str = sys.platform) -> B
     if chosen := environ.get(STATE_VARIABLE):
         usual = Bases(usual.cache, expand_home(chosen).absolute())
     return usual
+
+
+def find_dictionary_folders(environ: Mapping[str, str], *, platform: str = sys.platform) -> tuple[Path, ...]:
+    """Where dictionaries for questions may be: the folder that `VAULTBRIDGE_DICTIONARIES` names, and the
+    standard ones. Nothing is opened."""
+    usual = () if platform == "win32" else tuple(map(Path, DICTIONARIES))
+    chosen = environ.get(DICTIONARIES_VARIABLE)
+    return (expand_home(chosen).absolute(), *usual) if chosen else usual
 
 
 def vault_cache(vault: Path, bases: Bases) -> Path:

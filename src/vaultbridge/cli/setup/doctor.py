@@ -247,7 +247,7 @@ def _check_vault(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
 
 def _check_index(args: argparse.Namespace) -> Iterator[Finding]:
     from vaultbridge.cli.common import find_cache, find_state, open_vault
-    from vaultbridge.index.ranking.dictionary import find_package
+    from vaultbridge.index.ranking.rank import find_foreign_language
 
     try:
         cache = find_cache(args.vault)
@@ -270,6 +270,7 @@ def _check_index(args: argparse.Namespace) -> Iterator[Finding]:
                 engine.transactor.journal.confirm_losses()
             waiting = engine.transactor.find_problem()
             unknown = engine.settings.exclusions_unknown
+            language = find_foreign_language(engine.index_sync.index)
     except VaultNotFound as error:
         yield Finding("Index", "index", "bad", error.message, error.hint)
         return
@@ -298,9 +299,39 @@ def _check_index(args: argparse.Namespace) -> Iterator[Finding]:
         )
         fixed = "will not be reported again" if args.fix else ""
         yield Finding("Index", "history", "warning", notice, advice, fixed)
-    if package := find_package():
-        yield Finding("Index", "dictionary", "good", f"English questions find notes in Chinese ({package})")
+    yield from _check_dictionaries(language)
     yield from _check_model(cache, unknown)
+
+
+def _check_dictionaries(language: str) -> Iterator[Finding]:
+    """Say in which languages English questions find notes, and how they would in this one, which many notes
+    are in."""
+    from vaultbridge.index.ranking.dictd import find_files, list_names, open_dictionary
+    from vaultbridge.index.ranking.dictionary import find_package
+    from vaultbridge.vault.folders import DICTIONARIES_VARIABLE, find_dictionary_folders
+
+    folders = find_dictionary_folders(os.environ)
+    files = find_files(folders)
+    spoken = language.capitalize()
+    advice = ""
+    if language in files and open_dictionary(language, folders) is None:
+        found = f"{files[language].with_suffix('').name} cannot be read"
+        yield Finding("Index", "dictionary", "warning", found, "Install it anew.")
+        return
+    if language not in files and (name := list_names(language)):
+        advice = (
+            f"For English questions about notes in {spoken}, install the package dict-{name[0]}, if your"
+            f" system has it, or set {DICTIONARIES_VARIABLE} to a folder with {name[0]}.index and"
+            f" {name[0]}.dict.dz from freedict.org."
+        )
+    package = find_package()
+    known = [f"Chinese ({package})"] if package else []
+    known += [f"{other.capitalize()} ({file.stem})" for other, file in sorted(files.items())]
+    if known:
+        found = f"English questions find notes in {', '.join(known)}"
+        yield Finding("Index", "dictionary", "good", found, advice)
+    elif advice:
+        yield Finding("Index", "dictionary", "unknown", f"none for {spoken}", advice)
 
 
 def _check_model(cache: Path, unknown: str) -> Iterator[Finding]:

@@ -13,7 +13,6 @@ from typing import Final
 
 from msgspec import Struct
 
-from vaultbridge.index.fold import NEIGHBOURS
 from vaultbridge.index.ranking.concepts import Concept
 from vaultbridge.index.word_table import WordTable, find_notes
 
@@ -135,7 +134,7 @@ def _weigh_occurrences(
         return weights, held
     held = set()
     for term in concept.terms:
-        if NEIGHBOURS in term.word:
+        if " " in term.word:
             # A word of several characters that are stored one by one.
             by_word[term.word] = table.find(f'"{term.word}"')
             for id_ in by_word[term.word]:

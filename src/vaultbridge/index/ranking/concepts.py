@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
@@ -17,7 +18,8 @@ from msgspec.structs import replace
 
 from vaultbridge.index.fold import LAST, NEIGHBOURS, fold_text, stands_apart
 from vaultbridge.index.query.relevance import compute_idf
-from vaultbridge.index.ranking.dictionary import PHRASE_WORDS, Meanings, load_meanings, look_up
+from vaultbridge.index.ranking.dictd import Dictionary, open_dictionary
+from vaultbridge.index.ranking.dictionary import PHRASE_WORDS, find_chinese, load_meanings, look_up
 from vaultbridge.index.ranking.forms import (
     CACHED_FORMS,
     FORMS,
@@ -26,6 +28,7 @@ from vaultbridge.index.ranking.forms import (
     stem_word,
     stem_word_of,
 )
+from vaultbridge.index.ranking.function_words import count_function_words
 from vaultbridge.index.ranking.question import GRAM, UNITS, Question, Unit, split_grams
 from vaultbridge.index.ranking.synonyms import find_irregular_forms, find_synonyms, respell
 from vaultbridge.index.ranking.translations import translate, translate_unspaced
@@ -44,9 +47,10 @@ their forms."""
 TRANSLATION_WEIGHT: Final = 0.8
 """How much the translation of a word counts."""
 
-CHINESE_WORDS: Final = 12
-CHINESE_TRIED: Final = 40
-"""The most Chinese words for an English one, of those in notes, and the most that are looked for there."""
+TRANSLATIONS: Final = 12
+TRIED_TRANSLATIONS: Final = 40
+"""The most words of a dictionary for an English one, of those in notes, and the most that are looked for
+there."""
 
 CHINESE_WORD: Final = "的"
 CHINESE_SHARE: Final = 0.2
@@ -126,7 +130,9 @@ class Vocabulary:
     def __init__(self, index: Index, db: sqlite3.Connection) -> None:
         self.index = index
         self.db = db
-        self.meanings: Meanings = {}
+        self.chinese = False
+        self.dictionary: Dictionary | None = None
+        self.surely_english = False
         self.table = WordTable(db)
         generation = read_meta(db, "generation")
         if index.forms is None or index.forms[0] != generation:
@@ -140,12 +146,28 @@ class Vocabulary:
         """Returns how many notes have a word."""
         return count_notes(self.db, word)
 
-    def open_dictionary(self, question: Question, count: int) -> None:
-        """Use the Chinese dictionary, if there is one, for an English question to `count` notes of which many
-        are in Chinese."""
-        english = all(unit.shown.isascii() for unit in question.units)
-        if english and self.count_word(CHINESE_WORD) >= CHINESE_SHARE * count:
-            self.meanings = load_meanings()
+    @property
+    def translates(self) -> bool:
+        """Whether every word of the question is looked up in a dictionary."""
+        return self.chinese or (self.dictionary is not None and self.surely_english)
+
+    def open_dictionary(
+        self, question: Question, count: int, language: str, folders: tuple[Path, ...]
+    ) -> None:
+        """Use a dictionary, if there is one, for an English question to `count` notes of which many are in
+        Chinese, or in this `language`. A question without function words may be in English: of that, only
+        words that no note has are looked up."""
+        if not all(unit.shown.isascii() for unit in question.units):
+            return
+        if self.count_word(CHINESE_WORD) >= CHINESE_SHARE * count:
+            self.chinese = bool(load_meanings())
+        elif language:
+            words = [unit.words[0] for unit in question.units]
+            english = count_function_words(words, "english")
+            others = count_function_words(words, language)
+            self.surely_english = english > others
+            if self.surely_english or not others:
+                self.dictionary = open_dictionary(language, folders)
 
     def count(self, match: str) -> int:
         """Returns how many notes match. They are remembered, because `candidates` needs most of them."""
@@ -232,13 +254,13 @@ def _translate_unspaced(
 
 
 def _translate_phrases(vocabulary: Vocabulary, question: Question, count: int) -> list[Concept]:
-    """Translates words that have a meaning together, such as "white noise", into Chinese."""
+    """Translates words that have a meaning together, such as "white noise", with a dictionary."""
     found: list[Concept] = []
-    shown = [unit.shown for unit in question.units] if vocabulary.meanings else []
+    shown = [unit.shown for unit in question.units] if vocabulary.translates else []
     for size in range(PHRASE_WORDS, 1, -1):
         for start in range(len(shown) - size + 1):
             phrase = " ".join(shown[start : start + size])
-            terms = _find_chinese(vocabulary, phrase, count)
+            terms = _look_up(vocabulary, phrase, count)
             if terms:
                 concept = Concept(Unit(phrase, (phrase,)), tuple(terms), 0, 0.0)
                 notes = vocabulary.count(concept.match)
@@ -246,15 +268,27 @@ def _translate_phrases(vocabulary: Vocabulary, question: Question, count: int) -
     return found
 
 
+def _look_up(vocabulary: Vocabulary, word: str, count: int) -> list[WeightedTerm]:
+    """Returns the words of a dictionary for an English word that occur in notes."""
+    if vocabulary.chinese:
+        return _find_chinese(vocabulary, word, count)
+    dictionary = vocabulary.dictionary
+    if dictionary is None or not word.isascii():
+        return []
+    words: list[str] = []
+    for spelling in (word, *sorted(respell(word))):
+        words += look_up(dictionary.find, spelling)
+    words = list(dict.fromkeys(words))[:TRIED_TRANSLATIONS]
+    return _find_forms_of_all(vocabulary, words, dictionary.language)[:TRANSLATIONS]
+
+
 def _find_chinese(vocabulary: Vocabulary, word: str, count: int) -> list[WeightedTerm]:
     """Returns the Chinese words for an English one that occur in notes, those of more than one character
     first, because a single one means many things."""
-    if not vocabulary.meanings:
-        return []
-    words = look_up(vocabulary.meanings, word)
+    words = look_up(find_chinese, word)
     words.sort(key=lambda word: len(word) < GRAM)
     found: list[WeightedTerm] = []
-    for chinese in words[:CHINESE_TRIED]:
+    for chinese in words[:TRIED_TRANSLATIONS]:
         single = len(chinese) < GRAM
         if single and found:
             break
@@ -265,7 +299,7 @@ def _find_chinese(vocabulary: Vocabulary, word: str, count: int) -> list[Weighte
             found.append(
                 WeightedTerm(written, TRANSLATION_WEIGHT * (FAINT_WEIGHT if single else 1), synonym=True)
             )
-        if len(found) == CHINESE_WORDS:
+        if len(found) == TRANSLATIONS:
             break
     return found
 
@@ -318,7 +352,8 @@ def _make_concept(vocabulary: Vocabulary, unit: Unit, question: Question, count:
         forms = [
             form for form in forms if form.startswith(word[: max(SURE_CHARS, len(word) - LONGEST_ENDING)])
         ]
-    translated += _find_chinese(vocabulary, word, count)
+    if vocabulary.translates or not (own or forms):
+        translated += _look_up(vocabulary, word, count)
     held = [*own, *(WeightedTerm(form, FORM_WEIGHT, form=True) for form in forms), *translated]
     held = held or _find_stand_ins(vocabulary, word)
     weight = SYNONYM_WEIGHT if held else ONLY_SYNONYM_WEIGHT

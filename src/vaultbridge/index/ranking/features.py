@@ -159,6 +159,10 @@ class NoteFeatures:
 
 _place_of = itemgetter(0)
 
+_ADDRESS: Final = re.compile(r"\]\([^()\s]*\)")
+"""Where a link leads to. In a heading that is a link it says nothing of the section: all sections that were
+copied from one page have the same."""
+
 
 class PassageReader:
     """Reads notes for one question within one reading transaction. `by_word` has the notes that contain each
@@ -215,7 +219,7 @@ class PassageReader:
             {
                 "name": name,
                 "aliases": "\n".join(aliases),
-                "headings": "\n".join([heading[1] for heading in headings]),
+                "headings": "\n".join([_ADDRESS.sub("]", heading[1]) for heading in headings]),
                 "tags": "\n".join([tag[0] for tag in tags]),
                 "folder": folder,
                 "lead": "\n".join(lead),
@@ -252,7 +256,7 @@ class PassageReader:
                 continue
             section = note.sections[bisect_right(starts, line) - 1]
             _add(section.counts, place, term)
-            if line == section.line and section.level:
+            if line == section.line and section.level and _has_in_heading(section, term):
                 _add(section.headed, place, term)
             if not self._concepts[place].unit.faint:
                 note.places.append((at, place))
@@ -384,6 +388,12 @@ def _list_lines(text: str, spans: list[Span]) -> set[int]:
         first = 1 + len(LINE_END.findall(text, 0, start))
         found.update(range(first, first + 1 + len(LINE_END.findall(text, start, end))))
     return found
+
+
+def _has_in_heading(section: SectionFeatures, term: WeightedTerm) -> bool:
+    if "](" not in section.title:
+        return True
+    return bool(find_word(separate_words(_ADDRESS.sub("]", section.title)), term.word))
 
 
 def _split(text: str, headings: list[_Heading]) -> list[SectionFeatures]:

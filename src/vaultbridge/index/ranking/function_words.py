@@ -64,6 +64,11 @@ def choose_language(words: list[str], usual: str) -> str:
     return best if counts[best] > counts.get(usual, 0) + least or not usual else usual
 
 
+def count_function_words(words: list[str], language: str) -> int:
+    known = WORDS.get(language, frozenset())
+    return sum(word in known for word in words)
+
+
 def detect_language(words: set[str]) -> str:
     """Returns the language with most of the words of a text in its list, "" if none has any."""
     counts = {language: len(words & known) for language, known in WORDS.items()}

@@ -121,12 +121,13 @@ class Question(Struct, frozen=True):
     usual: str = ""
 
 
-def read_question(text: str, usual: str = "") -> Question:
-    """Splits a question into its units, each once, in order. `usual` is the language of the vault."""
+def read_question(text: str, usual: str = "", language: str = "") -> Question:
+    """Splits a question into its units, each once, in order. `usual` is the language of the vault. Without
+    a `language`, that of the question is detected."""
     pieces: dict[tuple[str, ...], bool] = {}
     for words, crossing in _split(text):
         pieces[words] = crossing and pieces.get(words, True)
-    language = choose_language([words[0] for words in pieces if len(words) == 1], usual)
+    language = language or choose_language([words[0] for words in pieces if len(words) == 1], usual)
     known = WORDS.get(language, frozenset())
     light = LIGHT if language == "english" else frozenset()
     lowered = text.lower()

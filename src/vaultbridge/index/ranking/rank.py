@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import sqlite3
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
-from vaultbridge.index.fold import FoldedText, fold_text, separate_words, stands_apart
+from vaultbridge.index.fold import NEIGHBOURS, FoldedText, fold_text, separate_words, stands_apart
 from vaultbridge.index.listing import check_bound
 from vaultbridge.index.query.hits import HitMatch, shorten_line
 from vaultbridge.index.ranking.candidates import find_candidates
@@ -109,13 +110,15 @@ def rank(
     sections_per_note: int = 1,
     explain: bool = False,
     extra_views: Sequence[ExtraView] = (),
+    dictionaries: tuple[Path, ...] = (),
 ) -> RankedPage:
-    """Returns one page of notes by rank. It blocks for milliseconds."""
+    """Returns one page of notes by rank. `dictionaries` are the folders of those that an English question may
+    use. It blocks for milliseconds, or for a second while a large dictionary is read for the first time."""
     check_bound("limit", limit, PAGE_NOTES)
     check_bound("offset", offset, None)
     check_bound("sections_per_note", sections_per_note, SECTIONS_PER_NOTE)
     with index.reading() as db:
-        ranking = _Ranking(index, db, question, extra_views)
+        ranking = _Ranking(index, db, question, extra_views, dictionaries)
         scored, rest = ranking.order()
         page = scored[offset : offset + limit]
         if len(page) < limit:
@@ -148,6 +151,7 @@ class _Ranking:
         db: sqlite3.Connection,
         text: str,
         extra_views: Sequence[ExtraView],
+        dictionaries: tuple[Path, ...],
     ) -> None:
         self.index = index
         self.db = db
@@ -156,10 +160,12 @@ class _Ranking:
         self.searchable = index.searchable(db)
         sizes, average = index.sizes(db)
         count = max(1, len(self.searchable))
-        usual = find_language(index, db)
+        usual, besides_english = find_languages(index, db)
         question = read_question(self.text, usual)
         vocabulary = Vocabulary(index, db)
-        vocabulary.open_dictionary(question, count)
+        vocabulary.open_dictionary(question, count, besides_english, dictionaries)
+        if vocabulary.dictionary and vocabulary.surely_english:
+            question = read_question(self.text, usual, "english")
         short, self.left_out = shorten_question(vocabulary, question)
         self.shortened = short is not question
         self.names = list_names(question)
@@ -168,8 +174,8 @@ class _Ranking:
         self.more = False
         self.extra_views = extra_views
         sure = any(unit.function and not unit.is_gram for unit in question.units)
-        # Who asks in English about notes in Chinese does not want those in English first.
-        foreign = sure and question.language != usual and not vocabulary.meanings
+        # Who asks in English about notes in another language does not want those in English first.
+        foreign = sure and question.language != usual and not vocabulary.translates
         self.reader = PassageReader(
             db, self.concepts, self.paths, self.candidates.by_word, question.language if foreign else ""
         )
@@ -344,7 +350,7 @@ def _mark(number: int, line: str, words: list[str]) -> HitMatch:
     folded = FoldedText(line)
     found: list[tuple[int, int]] = []
     for word in words:
-        wanted = word.replace(" ", "")
+        wanted = word.replace(NEIGHBOURS, "")
         at = folded.folded.find(wanted)
         while at >= 0:
             end = at + len(wanted)
@@ -382,20 +388,31 @@ FORGOTTEN_CHANGE: Final = 0.5
 not change it, and detecting it takes some milliseconds."""
 
 
-def find_language(index: Index, db: sqlite3.Connection) -> str:
-    """Returns the language of most notes, "" when none stands out."""
+def find_foreign_language(index: Index) -> str:
+    """Returns the language that most notes are in that are not in English, "" when none stands out."""
+    with index.reading() as db:
+        return find_languages(index, db)[1]
+
+
+def find_languages(index: Index, db: sqlite3.Connection) -> tuple[str, str]:
+    """Returns the language of most notes, and of most that are not in English, each "" when none stands
+    out."""
     count = len(index.searchable(db))
-    known = index.language
+    known = index.languages
     if known is not None and abs(count - known[0]) <= FORGOTTEN_CHANGE * known[0]:
         return known[1]
-    language = _choose_commonest(lambda word: count_notes(db, word), count)
-    index.language = (count, language)
-    return language
-
-
-def _choose_commonest(count: Callable[[str], int], notes: int) -> str:
     shares = {
-        language: sum(map(count, words)) / len(words) / max(1, notes) for language, words in MARKERS.items()
+        language: sum(count_notes(db, word) for word in words) / len(words) / max(1, count)
+        for language, words in MARKERS.items()
     }
-    best = max(shares, key=lambda language: shares[language])
-    return best if shares[best] >= COMMON_SHARE else ""
+    common = [
+        language
+        for language in sorted(shares, key=shares.__getitem__, reverse=True)
+        if shares[language] >= COMMON_SHARE
+    ]
+    languages = (
+        next(iter(common), ""),
+        next((language for language in common if language != "english"), ""),
+    )
+    index.languages = (count, languages)
+    return languages

@@ -129,8 +129,9 @@ class Index:
         self.folder = folder
         self.file = folder / name
         self.terms = Terms()
-        self.language: tuple[int, str] | None = None
-        """The language of most notes, and how many notes there were when it was found: see `ranking.rank`."""
+        self.languages: tuple[int, tuple[str, str]] | None = None
+        """The languages of most notes, and how many notes there were when they were found: see
+        `ranking.rank`."""
         self.forms: tuple[int, dict[tuple[str, str, str], list[str]]] | None = None
         """Forms of words that were looked up, with the generation they belong to: see `ranking.concepts`."""
         self._idle: list[sqlite3.Connection] = []

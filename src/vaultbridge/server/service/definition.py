@@ -16,7 +16,13 @@ from msgspec import Struct
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.server.config.model import CONFIG_VARIABLE, config_file
-from vaultbridge.vault.folders import CACHE_VARIABLE, STATE_VARIABLE, find_bases
+from vaultbridge.vault.folders import (
+    CACHE_VARIABLE,
+    DICTIONARIES_VARIABLE,
+    STATE_VARIABLE,
+    find_bases,
+    find_dictionary_folders,
+)
 
 HOST: Final = "127.0.0.1"
 
@@ -102,6 +108,8 @@ def _keep_environ(environ: Mapping[str, str]) -> list[tuple[str, str]]:
         bases = find_bases(environ)
         # Both, because the variable for the cache alone would move the state below it.
         kept += [(CACHE_VARIABLE, str(bases.cache)), (STATE_VARIABLE, str(bases.state))]
+    if environ.get(DICTIONARIES_VARIABLE):
+        kept.append((DICTIONARIES_VARIABLE, str(find_dictionary_folders(environ)[0])))
     return kept
 
 
