@@ -23,6 +23,7 @@ FOO_BAR = '{path body} : ("foo bar" OR "foo barn" OR "snafoo bar" OR "snafoo bar
 def terms() -> Terms:
     db = sqlite3.connect(":memory:")
     db.execute("CREATE TABLE terms (id INTEGER PRIMARY KEY, term TEXT)")
+    db.execute("CREATE TABLE meta AS SELECT 'identity' AS name, 1 AS value")
     words = ["bridge", "bridges", "abridged", "foo", "snafoo", "bar", "barn", "c"]
     db.executemany("INSERT INTO terms (term) VALUES (?)", [(word,) for word in words])
     found = Terms()

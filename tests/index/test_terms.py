@@ -14,6 +14,7 @@ from vaultbridge.index.store.database import EXPANSION, Terms
 def db() -> Iterator[sqlite3.Connection]:
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE terms (id INTEGER PRIMARY KEY, term TEXT)")
+    connection.execute("CREATE TABLE meta AS SELECT 'identity' AS name, 1 AS value")
     yield connection
     connection.close()
 
