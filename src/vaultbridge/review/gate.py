@@ -91,8 +91,8 @@ class Caller(Protocol):
         ...
 
     def ask(self, proposal: str, version: str, message: str, seconds: float) -> Choice:
-        """Let the client ask its user about this version. This may end the call, which the client then repeats
-        with the answer; one about another version is no answer."""
+        """Let the client ask its user about this version. This may end the call, which the client then
+        repeats with the answer; one about another version is no answer."""
         ...
 
     def begin_waiting(self, seconds: float) -> float:
