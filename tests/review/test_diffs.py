@@ -24,6 +24,7 @@ class Screen:
     def __init__(self, diffs: PendingDiffs, name: str = "page") -> None:
         self.shown: list[Proposal] = []
         self.gone: list[tuple[str, str]] = []
+        self.opened = asyncio.Event()
         diffs.join(name, self._notify)
 
     def _notify(self, event: ProposalEvent, proposal: Proposal) -> None:
@@ -31,6 +32,7 @@ class Screen:
             self.gone.append((proposal.id, proposal.status))
         else:
             self.shown.append(proposal)
+            self.opened.set()
 
 
 async def accept(diffs: PendingDiffs, proposal: Proposal, text: str | None = None) -> DecisionResult:
@@ -206,6 +208,71 @@ async def test_what_is_accepted_is_what_was_shown() -> None:
     assert result.body is not None
     assert (result.body.rebased, len(result.body.elsewhere)) == (2, 2)
     await reject(diffs, result)
+    await wait_for_decision(task)
+
+
+class SlowJournal:
+    """A journal that finds out who wrote the note only when it may."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Semaphore(0)
+        self.may_answer = asyncio.Event()
+
+    async def snapshot(self) -> bytes | None:
+        return None
+
+    async def record(self, before: bytes | None, after: bytes) -> int:
+        return 0
+
+    async def identify_writer(self, before: bytes | None, now: bytes | None) -> str:
+        self.asked.release()
+        await self.may_answer.wait()
+        return "another program"
+
+
+async def test_a_diff_that_ends_while_it_is_adapted_is_not_shown_again() -> None:
+    """As it was found: the page showed it once more after it was closed, and nobody could decide on it."""
+    diffs, note, journal = PendingDiffs(), ["one\ntwo\n"], SlowJournal()
+    screen = Screen(diffs)
+
+    async def read() -> str:
+        return note[0]
+
+    asked = diffs.ask("c1", "tab", NOTE, read, "one\ntwo\nthree\n", journal=journal)
+    task = asyncio.ensure_future(asked)
+    await asyncio.wait_for(screen.opened.wait(), BOUND)
+    (diff,) = screen.shown
+    note[0] = "ONE\ntwo\n"
+    looks = [asyncio.ensure_future(diffs.show(diff.number)) for _ in range(2)]
+    for _ in looks:
+        await asyncio.wait_for(journal.asked.acquire(), BOUND)
+    assert diffs.close_tab("c1", "tab")
+    await wait_for_decision(task)
+    journal.may_answer.set()
+    await asyncio.wait_for(asyncio.gather(*looks), BOUND)
+    assert screen.shown == [diff]
+
+
+async def test_two_who_look_at_once_see_one_change_by_others() -> None:
+    diffs, note, journal = PendingDiffs(), ["one\ntwo\n"], SlowJournal()
+    screen = Screen(diffs)
+
+    async def read() -> str:
+        return note[0]
+
+    asked = diffs.ask("c1", "tab", NOTE, read, "one\ntwo\nthree\n", journal=journal)
+    task = asyncio.ensure_future(asked)
+    await asyncio.wait_for(screen.opened.wait(), BOUND)
+    note[0] = "ONE\ntwo\n"
+    looks = [asyncio.ensure_future(diffs.show(screen.shown[0].number)) for _ in range(2)]
+    for _ in looks:
+        await asyncio.wait_for(journal.asked.acquire(), BOUND)
+    journal.may_answer.set()
+    first, second = await asyncio.wait_for(asyncio.gather(*looks), BOUND)
+    assert first == second
+    assert first.body is not None
+    assert (first.body.rebased, len(first.body.elsewhere), len(screen.shown)) == (1, 1, 2)
+    diffs.close_all("c1")
     await wait_for_decision(task)
 
 

@@ -70,6 +70,26 @@ def test_a_destructive_change_waits(reviewed: Make, operation: Operation, why: s
     assert vault.engine.history.changes() == []
 
 
+@pytest.mark.parametrize(
+    "replaced",
+    [
+        Write(note="Z", content="text that is new\n"),
+        Create(note="./Z", content="text that is new\n", overwrite=True),
+        ReplaceText(note="Z", old="#wide text\n", new="gone\n"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_note_that_moves_first_is_not_replaced_without_review(reviewed: Make, replaced: Operation) -> None:
+    """As it was found: a batch got around `destructive` by moving the note before it replaced the text."""
+    vault = reviewed(FILES)
+    with pytest.raises(ChangePending) as pending:
+        vault.apply(Move(note="T1", to="./Z"), replaced, review="destructive")
+    assert vault.store.get(int(pending.value.facts["id"][1:])).why == "overwrite"
+    assert vault.read("T1.md") == FILES["T1.md"]
+    again = vault.apply(Move(note="T1", to="./Z"), Append(note="Z", content="x"), review="destructive")
+    assert again.change_id
+
+
 @pytest.mark.parametrize("operation", HARMLESS, ids=lambda value: str(value)[:30])
 def test_a_harmless_change_waits_only_if_all_do(reviewed: Make, operation: Operation) -> None:
     vault = reviewed(FILES)

@@ -337,6 +337,9 @@ class PendingDiffs:
             by = "another program"
             if pending.journal is not None:
                 by = await pending.journal.identify_writer(pending.before, raw)
+            if (newer := pending.proposal) is not proposal or pending.decision.done():
+                # It was adapted for somebody else, or decided, while we found out who wrote.
+                return newer or proposal
             pending.before = raw
             body = rebase_diff(proposal.body, now, Elsewhere(proposal.rows[0].path, time.time(), by))
             pending.proposal = proposal = replace(proposal, body=body, rows=make_rows(body.version.files))

@@ -98,7 +98,8 @@ def find_danger(planned: PlannedFiles) -> Reason | None:
         return "delete"
     if planned.moves_folder:
         return "folder"
-    changed = [file for file in planned.files if file.change == "changed"]
+    # A file that moves in the same change may be replaced, too; one that only moves has no content here.
+    changed = [file for file in planned.files if file.change == "changed" or (file.was and file.content)]
     if changed and (
         planned.replaces_whole or any(is_unknown(file) or _keeps_nothing(file) for file in changed)
     ):
