@@ -34,7 +34,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve
 
 from generate import COMMON_WORD, HUB, HUB_BACKLINKS, RARE_WORD, generate
 
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.operations import Append, Move
 from vaultbridge.index.graph import LinkGraph
 from vaultbridge.index.names import NameLookup
@@ -359,7 +359,7 @@ def measure_common_words(report: Report, index: Index, rounds: int) -> None:
 
 def measure_rename(report: Report, folder: Path, vault: Path, rounds: int) -> None:
     turn = itertools.cycle([("Hub", "Hub renamed"), ("Hub renamed", "Hub")])
-    with Engine(vault, cache=folder / "engine-cache", trash=Trash({})) as engine:
+    with DirectEngine(vault, cache=folder / "engine-cache", trash=Trash({})) as engine:
         engine.index_sync.refresh()
         hub = VaultPath(HUB)
         places = sorted({engine.root.locate(link.source) for link in engine.queries.backlinks(hub)})
@@ -377,7 +377,7 @@ def measure_rename(report: Report, folder: Path, vault: Path, rounds: int) -> No
 def measure_renames_in_a_row(report: Report, folder: Path, vault: Path, rounds: int) -> None:
     """Each rename starts while the index is still busy with the one before."""
     turn = itertools.cycle([("Hub", "Hub renamed"), ("Hub renamed", "Hub")])
-    with Engine(vault, cache=folder / "engine-cache", trash=Trash({})) as engine:
+    with DirectEngine(vault, cache=folder / "engine-cache", trash=Trash({})) as engine:
         engine.index_sync.refresh()
         places = sorted(
             {engine.root.locate(link.source) for link in engine.queries.backlinks(VaultPath(HUB))}
@@ -427,7 +427,7 @@ def time_appends(folder: Path, vault: Path, rounds: int) -> tuple[list[float], l
     """Sorted times of bare durable writes and of appends, as a server does them."""
     usual = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)
-    with Engine(vault, cache=folder / "engine-cache", trash=Trash({})) as engine:
+    with DirectEngine(vault, cache=folder / "engine-cache", trash=Trash({})) as engine:
         engine.index_sync.start()
         engine.index_sync.wait_complete()
         paths = [file.path for file in engine.queries.files() if file.path.endswith(".md")][:200]
@@ -443,7 +443,7 @@ def time_appends(folder: Path, vault: Path, rounds: int) -> tuple[list[float], l
     return sorted(bare), sorted(ours)
 
 
-def rename(engine: Engine, names: tuple[str, str]) -> None:
+def rename(engine: DirectEngine, names: tuple[str, str]) -> None:
     old, new = names
     assert len(engine.apply([Move(note=old, to=new)]).files) > HUB_BACKLINKS
 

@@ -9,7 +9,7 @@ from math import log2
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 
 SHOWN = 10
 """Notes asked for: the reciprocal rank of a later answer is 0."""
@@ -40,7 +40,7 @@ class Figures(NamedTuple):
         )
 
 
-Answer = Callable[[Engine, str], list[str]]
+Answer = Callable[[DirectEngine, str], list[str]]
 
 AskedKind = TypeVar("AskedKind")
 
@@ -49,7 +49,7 @@ def take_half(asked: list[AskedKind], half: str) -> list[AskedKind]:
     return asked if half == "both" else asked[0 if half == "tune" else 1 :: 2]
 
 
-def measure(engine: Engine, asked: list[Asked], answer: Answer, *, waiting: bool = False) -> Figures:
+def measure(engine: DirectEngine, asked: list[Asked], answer: Answer, *, waiting: bool = False) -> Figures:
     """Measures one way. Its time is that of the processor, or of `waiting` for another process."""
     clock = time.perf_counter if waiting else time.thread_time
     scores: list[tuple[float, float, float]] = []

@@ -158,7 +158,7 @@ def run(notes: int, callers: int, seconds: float) -> dict[str, Any]:
             [sys.executable, "-m", "vaultbridge", "serve", str(vault), "--port", "0", "--json", "--no-ide"],
             HOME=folder,
             VAULTBRIDGE_CACHE=f"{folder}/cache",
-            VAULTBRIDGE_CONFIG=f"{folder}/config.toml",
+            XDG_CONFIG_HOME=f"{folder}/config",
             VAULTBRIDGE_LOG_LEVEL="error",
             PYTHONPATH=str(ROOT / "src"),
         )

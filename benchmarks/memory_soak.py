@@ -10,7 +10,8 @@ grow with. `--share` is how much of one core the two processes may use, which se
 Every 30 seconds the memory of each is read: what it shares with nobody, and its part of what it shares (PSS,
 with its child processes), and what is resident (RSS). At the end a table for each ten minutes is printed, and
 the slope of a line through the last half of the run, of the server and of the stdio process, with a limit on
-it. A run of a few minutes says nothing: caches are still being filled. Linux only.
+it. A run of a few minutes says nothing: caches are still being filled. What fills them is calls, not time:
+some 15,000 actions, as docs/benchmarks.md explains ("Memory over many calls"). Linux only.
 """
 
 from __future__ import annotations
@@ -362,7 +363,7 @@ def run(options: Any) -> list[Sample]:
         environ = {
             "HOME": folder,
             "VAULTBRIDGE_CACHE": f"{folder}/cache",
-            "VAULTBRIDGE_CONFIG": f"{folder}/config.toml",
+            "XDG_CONFIG_HOME": f"{folder}/config",
             "VAULTBRIDGE_LOG_LEVEL": "error",
             "PYTHONPATH": str(ROOT / "src"),
         }

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from judged_questions import Asked, Figures, judge, read_questions, take_half
 from rankers import find_by_rank
 
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.context import ContextPassage, gather
 
 QUESTIONS = Path(__file__).with_name("questions")
@@ -56,7 +56,7 @@ def read_sets(folder: Path, half: str) -> list[QuestionSet]:
     return found
 
 
-def judge_packs(engine: Engine, asked: list[Asked]) -> Pack:
+def judge_packs(engine: DirectEngine, asked: list[Asked]) -> Pack:
     answered = noise = characters = 0
     for question in asked:
         passages = gather(engine, question.question).passages
@@ -72,7 +72,7 @@ def judge_packs(engine: Engine, asked: list[Asked]) -> Pack:
     return Pack(answered / len(asked), noise / max(1, characters), characters / len(asked))
 
 
-def _shows(engine: Engine, passage: ContextPassage, section: str) -> bool:
+def _shows(engine: DirectEngine, passage: ContextPassage, section: str) -> bool:
     """Whether a passage has lines of the section, up to the next heading of the same level."""
     lines = engine.read_bytes(passage.path).decode("utf-8", "replace").splitlines()
     begin, level = 0, 0
@@ -87,7 +87,7 @@ def _shows(engine: Engine, passage: ContextPassage, section: str) -> bool:
     return bool(begin) and passage.end_line >= begin
 
 
-def show_missed(engine: Engine, asked: list[Asked]) -> None:
+def show_missed(engine: DirectEngine, asked: list[Asked]) -> None:
     for question in asked:
         found = find_by_rank(engine, question.question)
         if judge(found, question.grades)[0] < 0.5:

@@ -10,20 +10,20 @@ from pathlib import Path
 
 from judged_questions import SHOWN, Answer
 
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.index.fold import separate_words, split_words
 
 
-def find_by_rank(engine: Engine, question: str) -> list[str]:
+def find_by_rank(engine: DirectEngine, question: str) -> list[str]:
     return [str(note.path) for note in engine.queries.rank(question, limit=SHOWN).notes]
 
 
-def find_by_all_words(engine: Engine, question: str) -> list[str]:
+def find_by_all_words(engine: DirectEngine, question: str) -> list[str]:
     words = " ".join(dict.fromkeys(split_words(question)))
     return [str(hit.path) for hit in engine.queries.search(words, limit=SHOWN).hits] if words else []
 
 
-def find_by_any_word(engine: Engine, question: str) -> list[str]:
+def find_by_any_word(engine: DirectEngine, question: str) -> list[str]:
     words = " OR ".join(f'"{word}"' for word in dict.fromkeys(split_words(question)))
     return [str(hit.path) for hit in engine.queries.search(words, limit=SHOWN).hits] if words else []
 
@@ -103,10 +103,10 @@ class Textbook:
             :SHOWN
         ]
 
-    def by_bm25(self, _: Engine, question: str) -> list[str]:
+    def by_bm25(self, _: DirectEngine, question: str) -> list[str]:
         return self._list_best(self._plain.score(set(split_words(question))))
 
-    def by_sum(self, _: Engine, question: str) -> list[str]:
+    def by_sum(self, _: DirectEngine, question: str) -> list[str]:
         words = set(split_words(question))
         sections: dict[int, float] = {}
         for place, score in self._sections.score(words).items():
@@ -133,7 +133,7 @@ def make_sqlite_answer(vault: Path) -> Answer:
         db.execute("INSERT INTO notes VALUES (?, ?)", (separate_words(file.stem), separate_words(text)))
         paths.append(path)
 
-    def answer(_: Engine, question: str) -> list[str]:
+    def answer(_: DirectEngine, question: str) -> list[str]:
         words = " OR ".join(f'"{word}"' for word in dict.fromkeys(split_words(question)))
         if not words:
             return []

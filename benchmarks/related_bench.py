@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.related.find import find_related
 from vaultbridge.links.resolve import FileTable, Resolved, resolve
 from vaultbridge.markdown.edits.change import Change, apply_changes
@@ -111,8 +111,8 @@ def ask(hidden: dict[str, str], place: Path) -> tuple[list[int], list[float]]:
     return places, times
 
 
-def open_engine(place: Path) -> Engine:
-    return Engine(place / "vault", cache=place / "cache", trash=Trash({"HOME": str(place)}))
+def open_engine(place: Path) -> DirectEngine:
+    return DirectEngine(place / "vault", cache=place / "cache", trash=Trash({"HOME": str(place)}))
 
 
 def show(name: str, places: list[int], times: list[float]) -> None:

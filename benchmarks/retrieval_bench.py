@@ -64,7 +64,7 @@ from questions import open_answers
 from rankers import Textbook, find_by_all_words, find_by_any_word, find_by_rank, make_sqlite_answer
 from servers import OURS, TABLE, Server, load_servers
 
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.context import gather
 from vaultbridge.index.fold import split_words
 from vaultbridge.index.ranking import views
@@ -109,7 +109,7 @@ class Opened:
 
     def __init__(self, vault: Path, *, dictionaries: bool = True) -> None:
         self._cache = tempfile.TemporaryDirectory()
-        self.engine = Engine(
+        self.engine = DirectEngine(
             vault,
             cache=Path(self._cache.name),
             trash=Trash({}),
@@ -121,7 +121,7 @@ class Opened:
         while not self.engine.index_sync.watching:
             time.sleep(0.05)
 
-    def __enter__(self) -> Engine:
+    def __enter__(self) -> DirectEngine:
         return self.engine
 
     def __exit__(self, *_: object) -> None:
@@ -212,7 +212,7 @@ def hide_links_to_sections(vault: Path, copy: Path, most: int) -> dict[str, list
     return asked
 
 
-def report_sections(engine: Engine, kind: str, asked: list[Section]) -> None:
+def report_sections(engine: DirectEngine, kind: str, asked: list[Section]) -> None:
     first = four = shown = 0
     for question, path, line, last in asked:
         page = engine.queries.rank(question, limit=SHOWN, sections_per_note=4)
@@ -232,7 +232,7 @@ def _without_markup(text: str) -> str:
     return re.sub(r"[\[\]|*_`#>!]+", " ", text).strip()
 
 
-def without_each_view(engine: Engine, asked: list[Asked]) -> Iterator[tuple[str, Figures]]:
+def without_each_view(engine: DirectEngine, asked: list[Asked]) -> Iterator[tuple[str, Figures]]:
     weights = dict(views.VIEW_WEIGHTS)
     for view, weight in weights.items():
         views.VIEW_WEIGHTS[view] = 0.0
@@ -253,7 +253,7 @@ def group_by_top_folder(asked: list[Asked]) -> dict[str, list[Asked]]:
 
 
 def report(
-    engine: Engine, ways: dict[str, Answer], name: str, asked: list[Asked], *, each_view: bool = False
+    engine: DirectEngine, ways: dict[str, Answer], name: str, asked: list[Asked], *, each_view: bool = False
 ) -> dict[str, Figures]:
     print(f"{name}: {len(asked)} questions")
     figures: dict[str, Figures] = {}

@@ -36,7 +36,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve
 
 from generate import COMMON_WORD, RARE_WORD, generate
 
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.operations import Append, Create, Move
 from vaultbridge.errors import NoteNotFound
 from vaultbridge.protocols.mcp.vault import resources as vault_resources
@@ -122,7 +122,7 @@ class Opened:
         self.vault = folder / f"vault-{notes}"
         generate(self.vault, notes)
         (self.vault / "Appended.md").write_text("A note.\n")
-        self.engine = Engine(
+        self.engine = DirectEngine(
             self.vault, cache=folder / f"cache-{notes}", trash=Trash({}), scope=Scope(deny=deny)
         )
         self.engine.index_sync.refresh()

@@ -9,6 +9,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "vaultbridge"
 READERS = ("msgspec.json.decode", "json.loads", "json.load")
 
 OUR_OWN = {
+    "index/ignored.py",
     "index/store/database.py",
     "json_text.py",
     "plugins/decorator.py",

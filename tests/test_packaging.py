@@ -11,8 +11,12 @@ import tomllib
 from hashlib import sha256
 from pathlib import Path
 
+import aiohttp
 import yaml
 
+from support.files import write_vault
+from support.serve import Served
+from support.waiting import BOUND
 from vaultbridge import __version__
 from vaultbridge.tools.standard import STANDARD_TOOLS
 
@@ -82,6 +86,51 @@ def test_the_container_runs_as_nobody_special_and_the_workflows_are_yaml() -> No
         used = [step["uses"] for job in flow["jobs"].values() for step in job["steps"] if "uses" in step]
         # A tag of somebody else's can be moved; a commit cannot.
         assert used and all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action) for action in used), used
+
+
+async def test_the_container_starts_without_a_configuration_and_obeys_one(tmp_path: Path) -> None:
+    """What the image runs, with its environment and its order, in folders instead of volumes."""
+    docker = (ROOT / "packaging" / "docker" / "Dockerfile").read_text("utf-8")
+    environ = dict(word.split("=") for word in re.search(r"^ENV (.*)$", docker, re.M)[1].split())  # type: ignore[index]
+    del environ["PATH"]
+    volumes = {name: tmp_path / name.strip("/") for name in ("/cache", "/config")}
+    for folder in volumes.values():
+        folder.mkdir()
+    vault = write_vault(tmp_path / "vault", {"A.md": "apple", "Private/d.md": "diary"})
+    server = Served(
+        tmp_path / "home", **{name: str(volumes.get(value, value)) for name, value in environ.items()}
+    )
+    command = json.loads(re.search(r"^CMD (\[.*\])$", docker, re.M)[1])  # type: ignore[index]
+    # The test may listen on this machine only, and on any port.
+    local = {"/vault": str(vault), "0.0.0.0": "127.0.0.1", "3000": "0"}
+    arguments = [local.get(word, word) for word in command[1:]]
+    token = (await server.answer("token", "make", "laptop"))["token"]
+
+    async def ask_for_the_diary() -> tuple[int, str]:
+        where = f"http://127.0.0.1:{server.port}/bridge/v1"
+        headers = {"Authorization": f"Bearer {token}"}
+        call = {"arguments": {"name": "Private/d.md"}}
+        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(BOUND)) as http:
+            async with http.get(f"{where}/health") as healthy:
+                assert healthy.status == 200
+            url = f"{where}/tools/read_note/call"
+            async with http.post(url, json=call, headers=headers) as response:
+                return response.status, await response.text()
+
+    try:
+        await server.start(*arguments, port=None)
+        status, text = await ask_for_the_diary()
+        assert status == 200 and "diary" in text
+        assert await server.end() == 0
+        place = re.search(r"^# (/config/\S+), and the tokens", docker, re.M)[1]  # type: ignore[index]
+        file = tmp_path / place.strip("/")
+        assert (file.parent / "tokens.json").is_file()
+        file.write_text("[scope]\ndeny = ['Private/']\n", "utf-8")
+        await server.start(*arguments, port=None)
+        status, text = await ask_for_the_diary()
+        assert "No note named 'Private/d.md'" in text and "diary" not in text
+    finally:
+        await server.kill()
 
 
 def test_the_project_says_where_it_lives() -> None:

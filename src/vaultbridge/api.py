@@ -42,7 +42,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import (
     AddTag,
     Append,
@@ -57,12 +56,13 @@ from vaultbridge.engine.operations import (
     SetProperty,
     SetTask,
 )
+from vaultbridge.engine.operations.base import Operation
 from vaultbridge.errors import InvalidArgument, VaultNotFound
 
 if TYPE_CHECKING:
     from datetime import date, datetime
 
-    from vaultbridge.engine import Engine
+    from vaultbridge.engine import DirectEngine
     from vaultbridge.engine.history import HistoryEntry
     from vaultbridge.engine.outcome import Outcome
     from vaultbridge.index.query.search import SearchPage
@@ -256,12 +256,12 @@ class Edit:
 class Vault:
     """An open vault. Close it, or use it in a `with` block. Use it from one thread at a time."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: DirectEngine) -> None:
         self._engine = engine
         self._closed = False
 
     @property
-    def _opened(self) -> Engine:
+    def _opened(self) -> DirectEngine:
         self._check()
         return self._engine
 

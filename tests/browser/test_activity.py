@@ -68,7 +68,7 @@ async def test_what_an_assistant_does_appears_in_words_and_a_change_is_undone(
         assert (serving.vault / "Plan 1.md").read_text("utf-8") == GARDEN
         await page.until(has(".entry", "Undone by change"))
         await page.click(".notice.good button")
-        await page.until(has(".notice", "redone"))
+        await page.until(has(".notice", "The change was redone."))
         assert "roses" in (serving.vault / "Plan 1.md").read_text("utf-8")
 
 

@@ -123,7 +123,7 @@ async def test_a_link_on_a_page_of_this_machine_opens_no_list_of_tools(
 
 
 async def test_a_page_on_this_machine_may_use_bridge_v1_with_a_token(chromium: Chromium, vault: Path) -> None:
-    _, secret = TokenStore(vault.parent / "config").make("page")
+    _, secret = TokenStore(vault.parent / "config" / "vaultbridge").make("page")
     async with serve_beside(vault) as (port, _):
         got = await visit(chromium, "localhost", f"http://127.0.0.1:{port}", token=secret)
     assert json.loads(got["tools"])["tools"][0]["name"]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
 from browser.chromium import Chromium, Page
+from browser.screenshots import keep_screenshot
 from browser.serving import CONNECTED, Serving
 from support.files import write_vault
 
@@ -146,6 +148,42 @@ async def test_the_filters_are_beside_the_picture_when_the_window_becomes_wide(p
     await page.until(f"!{shown}")
     await page.size(1280, 900)
     await page.until(shown)
+
+
+LONG_FOLDERS = (
+    "Minutes of the association of beekeepers in the valley, with everything that was decided",
+    "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft",
+)
+
+
+@pytest.mark.parametrize("size", [(390, 844), (1280, 900)])
+async def test_a_legend_of_long_names_stays_in_its_panel(
+    chromium: Chromium, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    vault = write_vault(
+        tmp_path / "Long", {f"{name}/Note {name[0]}.md": "[[Home]]\n" for name in LONG_FOLDERS}
+    )
+    serving = Serving(vault, tmp_path / "home")
+    serving.index()
+    with serving.running():
+        async with chromium.page(serving.link()) as page:
+            await page.size(*size)
+            await page.until(CONNECTED)
+            await page.run("location.hash = '#/graph'")
+            await page.until(PLACED)
+            await page.run("document.querySelector('.graph-panel').open = true")
+            await keep_screenshot(page, f"graph-legend-{size[0]}")
+            panel = "document.querySelector('.graph-panel')"
+            assert await page.run(f"{panel}.scrollWidth <= {panel}.clientWidth")
+            rows = await page.run(
+                "[...document.querySelectorAll('.graph-legend button')].map((row) => [row.title,"
+                " row.getBoundingClientRect().right, row.lastElementChild.getBoundingClientRect().right])"
+            )
+            edge = await page.run(f"{panel}.getBoundingClientRect().right")
+            # The number of notes is beside the name, and the whole name can be read.
+            assert {row[0] for row in rows} == {*LONG_FOLDERS}
+            assert all(right <= edge and number <= right for _, right, number in rows)
+            assert page.complaints() == []
 
 
 RECORD = """

@@ -57,7 +57,7 @@ async def test_the_server_is_killed_and_comes_back_in_the_middle(vault: Path) ->
 
 
 async def test_a_plugin_tool_on_the_server_appears_in_the_bridge(vault: Path) -> None:
-    tools = vault.parent / "config" / "tools"
+    tools = vault.parent / "config" / "vaultbridge" / "tools"
     async with (
         serve_beside(vault) as (port, _),
         Process([*PROGRAM, "bridge", "--url", f"http://localhost:{port}"]) as bridge,
@@ -173,7 +173,7 @@ async def test_while_the_server_is_away_every_call_says_where_it_should_be(name:
 
 
 async def test_a_tool_that_the_server_keeps_from_a_reader_is_refused_with_its_reason(vault: Path) -> None:
-    store = TokenStore(vault.parent / "config")
+    store = TokenStore(vault.parent / "config" / "vaultbridge")
     _, secret = store.make("reader", read_only=True)
     async with (
         serve_beside(vault) as (port, _),

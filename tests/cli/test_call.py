@@ -104,7 +104,7 @@ async def test_a_failed_tool_is_one_line_on_stderr_and_exit_code_1() -> None:
         ([f"{CHILD} good", "--resource", "a:b"], 2, "--resource works only with --watch"),
         ([f"{CHILD} good", "echo", "{}", "--read", "a:b"], 2, "--read calls no tool. Leave out 'echo'"),
         ([f"{CHILD} good", "echo", "--watch"], 2, "--watch calls no tool"),
-        ([f"{CHILD} good", "--read", "a:b", "--watch"], 2, "exclude each other"),
+        ([f"{CHILD} good", "--read", "a:b", "--watch"], 2, "cannot be combined"),
         ([f"{CHILD} good", "--read", ""], 2, "--read is empty"),
         ([f"{CHILD} good", "", "{}"], 2, "The tool is empty"),
         ([f"{CHILD} good", "--prompt", "p", "{}", "x"], 2, "one JSON object"),

@@ -268,6 +268,15 @@ def test_connect_all_takes_every_installed_assistant_and_goes_on_after_a_refusal
     assert not (home / ".warp/.mcp.json").exists()
 
 
+def test_connect_all_says_once_which_folder_is_missing(home: Path, vault: Path, capsys: Said) -> None:
+    (home / ".warp").mkdir()
+    missing = vault.parent / "Gone" / "Notes"
+    assert main(["all", str(missing)]) == 1
+    output = capsys.readouterr()
+    assert output.out == "" and output.err.count("\n") == 1
+    assert output.err.startswith(f"vaultbridge: There is no folder {missing}.")
+
+
 def test_a_mistyped_assistant_is_suggested(capsys: Said) -> None:
     assert main(["coursor", "."]) == 2
     assert "Did you mean cursor?" in capsys.readouterr().err

@@ -234,8 +234,8 @@ def test_serve_offers_a_folder_of_notes(machine: Machine) -> None:
 def test_a_server_for_assistants_says_what_it_is_to_a_person(machine: Machine, command: str) -> None:
     program = [sys.executable, "-m", "vaultbridge", command]
     with open_terminal(program, cwd=machine.home, env=machine.environ) as terminal:
-        shown = terminal.wait_for("Ctrl\\+C ends it")
-        assert "This is an MCP server." in shown and "`vaultbridge serve`" in shown
+        shown = terminal.wait_for("Press Ctrl\\+C to stop")
+        assert "This is an MCP server." in shown and "In a browser: `vaultbridge page`" in shown
         if command == "stdio":
             terminal.wait_for("No vault found here or in Obsidian")
         terminal.type(CTRL_C)
@@ -346,8 +346,8 @@ def test_everything_can_be_paused_from_inside_the_vault(machine: Machine) -> Non
     vault = machine.add_vault("One")
     machine.add_vault("Two")
     done = machine.run("pause", here=vault)
-    paused = "All assistants are paused, including those that connect later.\n"
-    assert (done.returncode, done.stdout) == (0, paused), done.stderr
+    assert done.stdout == "All assistants are paused, including those that connect later.\n"
+    assert done.returncode == 0, done.stderr
     assert machine.run("resume", here=vault).stdout == "Resumed all assistants.\n"
     assert machine.run("resume", here=vault).stdout == "No assistant was paused.\n"
     assert "Obsidian knows 2 vaults: One, Two." in machine.run("pause").stderr

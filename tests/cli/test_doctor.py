@@ -276,6 +276,18 @@ def test_patterns_that_hide_nothing_are_found_wherever_they_are_written(machine:
     assert "'Private/' (deny)" not in said
 
 
+def test_a_pattern_for_an_empty_folder_is_nothing_to_correct(machine: Machine) -> None:
+    (machine.vault / "Private").mkdir()
+    config = machine.home / ".config/vaultbridge"
+    config.mkdir(parents=True)
+    (config / "config.toml").write_text("[scope]\ndeny = ['Private/']\n", "utf-8")
+    found = machine.run_doctor()["scope"]
+    assert (found["status"], found["advice"]) == ("unknown", "")
+    assert "hides nothing yet: the folder 'Private' is there" in found["found"]
+    (machine.vault / "Private/diary.md").write_text("zebra", "utf-8")
+    assert machine.run_doctor()["scope"]["status"] == "good"
+
+
 def test_it_says_that_no_note_is_sent_to_the_model_while_exclusions_are_unknown(machine: Machine) -> None:
     config = machine.home / ".config/vaultbridge"
     config.mkdir(parents=True)

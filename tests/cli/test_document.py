@@ -23,7 +23,7 @@ from support.editor import Client
 from support.vault import copy_sample_vault
 from support.waiting import BOUND
 from vaultbridge.cli.commands import COMMANDS
-from vaultbridge.engine.vocabulary import list_offered
+from vaultbridge.engine.operations.vocabulary import list_offered
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
 EDIT = '{"op":"append","note":"Home","content":"x"}'

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.shown_commands import make_home, run_lines
+from cli.documented import make_home, run_lines
 from support.background import ending_bridges
 
 ROOT = Path(__file__).parents[2]

@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import signal
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 from support.editor import Client, finish_call
 from support.serve import Home, Served, hosted, served
 from support.waiting import BOUND
+from vaultbridge.editor.feed import MENTION_SECONDS
 
 NOTE = "My Folder/Käse Note.md"
 
@@ -76,13 +78,21 @@ async def test_select_shows_lines_and_columns_to_the_assistant(bridge: Home, vau
 async def test_a_mention_reaches_connected_assistants_and_waits_for_the_next_one(
     server: Served, vault: Path
 ) -> None:
-    code, out, _ = await server.command("mention", vault, f"{NOTE}#L1-L2")
-    assert code == 0 and out.startswith("No assistant is connected. One that connects within 10 seconds gets")
-    async with server.client() as client:
-        found = await client.next("at_mentioned")
-        assert found == {"filePath": make_absolute(vault, NOTE), "lineStart": 0, "lineEnd": 1}
-        assert (await server.answer("mention", vault, "Plain"))["assistants"] == 1
-        assert await client.next("at_mentioned") == {"filePath": make_absolute(vault, "Plain.md")}
+    took = MENTION_SECONDS
+    while took >= MENTION_SECONDS:  # On a machine that is so busy, the next one comes too late.
+        while (await server.answer("status"))["clients"]:
+            pass
+        asked = time.monotonic()
+        code, out, _ = await server.command("mention", vault, f"{NOTE}#L1-L2")
+        waits = "No assistant is connected. One that connects within 10 seconds gets"
+        assert code == 0 and out.startswith(waits)
+        async with server.client() as client:
+            took = time.monotonic() - asked
+            if took < MENTION_SECONDS:
+                found = await client.next("at_mentioned")
+                assert found == {"filePath": make_absolute(vault, NOTE), "lineStart": 0, "lineEnd": 1}
+                assert (await server.answer("mention", vault, "Plain"))["assistants"] == 1
+                assert await client.next("at_mentioned") == {"filePath": make_absolute(vault, "Plain.md")}
     assert "Sent at-mention" in server.log.read_text("utf-8")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.shown_commands import make_home, run_lines
+from cli.documented import make_home, run_lines
 from support.background import ending_bridges
 from support.files import write_vault
 from vaultbridge.cli.commands import COMMANDS, find_command
@@ -67,6 +67,7 @@ def test_the_help_of_most_commands_that_write_has_examples() -> None:
     }
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the lines use it")
 async def test_every_example_works(tmp_path: Path) -> None:
     home = tmp_path / "home"

@@ -225,6 +225,53 @@ def test_a_home_that_nobody_has_is_no_fault_of_ours(place: Place, variable: str,
     check_error(place.call("token", "list", "--config", nobody))
 
 
+READ_CONFIG = (
+    "serve VAULT --port 0",
+    "stdio VAULT",
+    "page VAULT --no-open",
+    "search VAULT window",
+    "context VAULT window",
+    "related VAULT Home",
+    "tags",
+    "token make phone",
+    "token list",
+    "token revoke phone",
+    "service install VAULT",
+    "init --dry-run",
+    "connect cursor VAULT --dry-run",
+    "connect cursor VAULT --shared --dry-run",
+    "pause",
+)
+"""Commands that obey the configuration, or that look beside it or in it for tokens and vaults."""
+
+
+@pytest.mark.parametrize("line", READ_CONFIG)
+def test_a_configuration_that_is_named_and_missing_is_refused(tmp_path: Path, line: str) -> None:
+    """It was taken for an empty one: the vault was served without any of the limits it was meant to set."""
+    place = Place(tmp_path)
+    words = [str(place.vault) if word == "VAULT" else word for word in line.split()]
+    own = words[0] in PROCESS_ONLY
+    place.environ["VAULTBRIDGE_CONFIG"] = str(tmp_path / "config" / "mine.toml")
+    done = place.run(*words) if own else place.call(*words)
+    check_error(done)
+    # For `stdio`, whatever it cannot start with is wrong usage.
+    assert done.returncode == (2 if words[0] == "stdio" else 1) and not done.stdout
+    assert b"There is no file 'mine.toml', which VAULTBRIDGE_CONFIG names." in done.stderr
+    assert not (tmp_path / "config").exists(), "a token was made where no server looks for it"
+
+
+def test_doctor_says_that_the_named_configuration_is_missing(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.environ["VAULTBRIDGE_CONFIG"] = str(tmp_path / "mine.toml")
+    done = place.call("doctor", str(place.vault), "--json")
+    rows = [json.loads(row) for row in done.stdout.splitlines()]
+    (found,) = [row for row in rows if row["name"] == "configuration"]
+    assert (done.returncode, found["status"]) == (1, "bad")
+    assert "which VAULTBRIDGE_CONFIG names" in found["found"]
+    assert found["advice"].startswith("Name a file that is there")
+    assert {row["area"] for row in rows} >= {"System", "Vault", "Index", "Assistants"}, "the rest is checked"
+
+
 @pytest.mark.parametrize("depth", [900, 1_100, 30_000])
 @pytest.mark.parametrize("shape", ["[", '{"a":', '[{"op":"set_property","note":"Home","name":"x","value":'])
 def test_json_that_is_nested_without_end_is_refused(place: Place, depth: int, shape: str) -> None:

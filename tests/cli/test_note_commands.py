@@ -156,7 +156,7 @@ def test_programs_get_every_task_and_people_a_count(run: Run, vault: Path) -> No
     assert len(read_lines(run("tasks", "--json"))) == 302
     assert len(read_lines(run("tasks", "--json", "--limit", "3"))) == 3
     refused = run("tasks", "--limit", "-1", "--text", "more")
-    assert (refused.returncode, refused.stdout) == (2, "") and "--limit is at least 0" in refused.stderr
+    assert (refused.returncode, refused.stdout) == (2, "") and "--limit must be 0 or more" in refused.stderr
 
 
 def test_tasks_are_listed_and_ticked(run: Run, vault: Path) -> None:
@@ -288,10 +288,26 @@ def test_a_pattern_whose_class_is_never_closed_is_reported(run: Run, query: str)
     assert run("search", "/path/to/a").returncode == 0
 
 
-def test_a_first_word_that_is_taken_for_the_vault_says_how_to_name_it(run: Run) -> None:
-    done = run("new", "../escape", "text")
-    assert "There is no folder" in done.stderr and "name the vault with -v" in done.stderr
+@pytest.mark.parametrize(
+    "words", [("new",), ("new", "text"), ("append", "text"), ("append", "some", "text"), ("read", "Other")]
+)
+def test_a_note_outside_the_vault_is_refused_as_one(run: Run, vault: Path, words: tuple[str, ...]) -> None:
+    """Also where its name may be a vault's: the person is in a vault, and learns where notes are named."""
+    command, *rest = words
+    done = run(command, "../escape", *rest)
+    assert done.returncode in (1, 2) and not done.stdout
+    assert "leads out of the vault" in done.stderr or (
+        f"There is no folder {vault.parent / 'escape'}." in done.stderr
+        and "If you meant a note: give its path from the top of the vault that you are in" in done.stderr
+    )
     assert "leads out of the vault" in run("new", "-v", ".", "../escape", "text").stderr
+    assert not (vault.parent / "escape.md").exists()
+
+
+def test_a_first_word_that_is_taken_for_the_vault_says_how_to_name_it(run: Run, vault: Path) -> None:
+    done = run("search", "../escape", "text")
+    assert f"There is no folder {vault.parent / 'escape'}." in done.stderr
+    assert "name the vault with -v" in done.stderr
 
 
 def test_a_name_that_nothing_resembles_gets_no_suggestion(run: Run, vault: Path) -> None:

@@ -92,7 +92,7 @@ def test_it_starts_a_bridge_and_the_second_time_finds_it(person: Person, vault: 
     assert first.returncode == 0, first.stderr
     assert LINK.fullmatch(first.stdout.strip())
     assert "Started a bridge for My Notes, 50 % näher in the background" in first.stderr
-    assert "not used for 10 minutes" in first.stderr and "Warning" not in first.stderr
+    assert "after 10 minutes without use" in first.stderr and "Warning" not in first.stderr
     assert person.list_vaults(first.stdout.strip()) == ["My Notes, 50 % näher"]
     second = person.run("page", vault)
     assert (second.stdout, second.stderr) == (first.stdout, "")

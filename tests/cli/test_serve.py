@@ -28,7 +28,7 @@ def make_environ(folder: Path) -> dict[str, str]:
         **os.environ,
         "HOME": str(folder / "home"),
         "VAULTBRIDGE_CACHE": str(folder / "cache"),
-        "VAULTBRIDGE_CONFIG": str(folder / "config" / "config.toml"),
+        "XDG_CONFIG_HOME": str(folder / "config"),
     }
 
 
@@ -165,7 +165,7 @@ async def test_a_port_in_use_is_reported(vault: Path, tmp_path: Path) -> None:
         (["--allow-host", "nas:3000"], 2, "without a port"),
         (["--allow-origin", "notes.example"], 2, "Write it like https://notes.example"),
         (["--host", "localhost:3000"], 2, "without a port"),
-        (["--config", "nowhere.toml"], 2, "There is no file 'nowhere.toml'"),
+        (["--config", "nowhere.toml"], 2, "There is no file 'nowhere.toml', which --config names."),
     ],
 )
 def test_what_cannot_be_served_is_reported_before_anything_is_opened(
@@ -178,8 +178,8 @@ def test_what_cannot_be_served_is_reported_before_anything_is_opened(
 
 
 def test_an_error_in_the_configuration_is_reported_with_its_line(vault: Path) -> None:
-    file = vault.parent / "config" / "config.toml"
-    file.parent.mkdir()
+    file = vault.parent / "config" / "vaultbridge" / "config.toml"
+    file.parent.mkdir(parents=True)
     file.write_text("[server]\nprot = 1\n")
     done = run_command("serve", vault, env=make_environ(vault.parent))
     assert done.returncode == 1
@@ -198,7 +198,7 @@ def noise() -> str:
 
 
 async def test_what_a_plugin_prints_is_not_among_the_lines_for_a_program(vault: Path) -> None:
-    tools = vault.parent / "config" / "tools"
+    tools = vault.parent / "config" / "vaultbridge" / "tools"
     tools.mkdir(parents=True)
     (tools / "loud.py").write_text(LOUD)
     process = await start_serve(vault, "--port", "0", "--json")
@@ -239,8 +239,8 @@ async def test_the_settings_of_a_vault_apply_however_it_is_named(
     vault: Path, *, by_command_line: bool
 ) -> None:
     """However the folder is written there, and whatever the environment names beside."""
-    file = vault.parent / "config" / "config.toml"
-    file.parent.mkdir()
+    file = vault.parent / "config" / "vaultbridge" / "config.toml"
+    file.parent.mkdir(parents=True)
     file.write_text(f"[[vaults]]\npath = '{vault.parent}/./{vault.name}'\nread_only = true\n")
     named = "/nowhere" if by_command_line else str(vault)
     process = await asyncio.create_subprocess_exec(

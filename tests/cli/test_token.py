@@ -20,6 +20,7 @@ from vaultbridge.server.tokens import TokenStore
 
 @pytest.fixture(autouse=True)
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "config.toml").touch()
     monkeypatch.setenv("VAULTBRIDGE_CONFIG", str(tmp_path / "config.toml"))
     return tmp_path
 
@@ -83,7 +84,12 @@ def test_an_expiry_counts_from_now(config: Path, capsys: pytest.CaptureFixture[s
 
 def test_options_may_come_after_the_word(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     elsewhere = config / "elsewhere" / "config.toml"
-    assert main(["make", "phone", "--json", "--config", str(elsewhere)]) == 0
+    words = ["make", "phone", "--json", "--config", str(elsewhere)]
+    assert main(words) == 2, "no server would read the file, nor the tokens beside it"
+    assert "which --config names" in capsys.readouterr().err
+    elsewhere.parent.mkdir()
+    elsewhere.touch()
+    assert main(words) == 0
     made = json.loads(capsys.readouterr().out)
     assert TokenStore(elsewhere.parent).check(made["token"]) is not None
     assert main(["--config", str(elsewhere), "list", "--json"]) == 0
@@ -104,9 +110,12 @@ def test_a_damaged_list_is_reported_and_left_alone(config: Path, capsys: pytest.
     assert (config / "tokens.json").read_text() == "[{"
 
 
-async def test_tokens_made_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
-    folder = tmp_path / "config"
-    home = Served(tmp_path / "home", VAULTBRIDGE_CONFIG=str(folder / "config.toml"))
+async def test_tokens_made_at_the_same_time_are_all_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VAULTBRIDGE_CONFIG")
+    folder = tmp_path / "config" / "vaultbridge"
+    home = Served(tmp_path / "home", XDG_CONFIG_HOME=str(tmp_path / "config"))
     made = await asyncio.gather(*(home.answer("token", "make", f"t{n}") for n in range(6)))
     store = TokenStore(folder)
     assert [store.check(entry["token"]) is not None for entry in made] == [True] * 6
@@ -149,6 +158,7 @@ def test_a_pattern_that_hides_nothing_is_said_when_the_token_is_made(
     config: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     vault = write_vault(config / "Notes", {"Private/a.md": "a"})
+    (vault / "Drafts").mkdir()
     (config / "config.toml").write_text(f"[[vaults]]\npath = {json.dumps(str(vault))}\n", "utf-8")
     assert main(["make", "phone", "--deny", "Pirvate/", "--deny", "Private/"]) == 0
     output = capsys.readouterr()
@@ -156,5 +166,7 @@ def test_a_pattern_that_hides_nothing_is_said_when_the_token_is_made(
     assert "note: The pattern 'Pirvate/' (deny of this token) hides nothing" in output.err
     assert "Did you mean 'Private/'?" in output.err
     assert output.err.count("hides nothing") == 1
+    assert main(["make", "tablet", "--deny", "Drafts/"]) == 0
+    assert "hides nothing yet: the folder 'Drafts' is there" in capsys.readouterr().err
     assert main(["--json", "make", "other", "--deny", "Nowhere/"]) == 0
     assert json.loads(capsys.readouterr().out)["name"] == "other"

@@ -55,7 +55,9 @@ def test_another_server_s_messages_are_left_alone_and_its_url_is_not_stored(tmp_
     [
         ("ws://host:80", ["WS://HOST", "ws://Host:80/", "ws://host./", "ws://name:secret@host"]),
         ("wss://host/mcp", ["wss://host:443/mcp/", "WSS://HOST/mcp", "wss://host/mcp//"]),
-        ("ws://[::1]:8080", ["ws://[::1]:8080/", "WS://[::1]:8080"]),
+        ("ws://[::1]:8080", ["ws://[::1]:8080/", "WS://[::1]:8080", "ws://[0:0:0:0:0:0:0:1]:8080"]),
+        ("ws://bücher.example/ü", ["ws://xn--bcher-kva.example/%C3%BC", "ws://BÜCHER.example/%c3%bc"]),
+        ("ws://host/~a?q=ü", ["ws://host/%7Ea?q=%C3%BC", "ws://host/./b/../~a?q=ü"]),
         ("ws://host/a?q=1", ["ws://HOST:80/a/?q=1"]),
     ],
 )

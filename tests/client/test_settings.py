@@ -72,6 +72,29 @@ def test_a_malformed_url_is_refused(url: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        *(
+            (f"ws://a:{port}", "its port must be a number from 1 to 65535")
+            for port in ("b", "-1", "0", "65536")
+        ),
+        ("ws://a:1:2", "its port must be a number from 1 to 65535"),
+        *((f"ws://{host}", f"{host!r} is not the name of a host") for host in (".", "a..b", "x" * 64)),
+        ("ws://[::1", "Invalid IPv6 URL"),
+        ("ws://a/\u2028", r"it contains '\u2028', which is written %E2%80%A8 there"),
+        ("ws://a\u200b", r"it contains '\u200b', which is written %E2%80%8B there"),
+        ("ws://a b", "it contains ' ', which is written %20 there"),
+        ("ws://a\ud800", r"it contains '\ud800', which an address cannot have"),
+    ],
+)
+def test_a_malformed_url_is_refused_in_words(url: str, reason: str) -> None:
+    """Not in those of the standard library, which speaks of casts and codecs."""
+    with pytest.raises(InvalidArgument) as refused:
+        make_settings(url, {})
+    assert str(refused.value) == f"Invalid WebSocket URL: {reason}"
+
+
+@pytest.mark.parametrize(
     "url",
     [
         *(
@@ -122,7 +145,7 @@ def test_a_header_s_value_is_never_shown() -> None:
 
 
 def test_a_context_and_a_ca_file_exclude_each_other() -> None:
-    with pytest.raises(InvalidArgument, match="exclude"):
+    with pytest.raises(InvalidArgument, match="ssl_context and ca_file cannot be combined"):
         make_settings("wss://x", {"ssl_context": ssl.create_default_context(), "ca_file": "x.pem"})
 
 

@@ -119,7 +119,7 @@ async def test_an_answer_whose_id_can_be_read_fails_its_request_at_once(kind: st
 async def test_garbage_instead_of_an_answer_is_what_the_error_says(kind: str, answer: str) -> None:
     """It may be no answer at all, so the request has its time; but then it is not called silence."""
     async with OPEN[kind](answer) as transport, Session(transport, version="2025-11-25") as session:
-        with pytest.raises(InvalidMessage, match="'tools/list' that can be read came: Invalid JSON"):
+        with pytest.raises(InvalidMessage, match="No readable answer to 'tools/list' came: Invalid JSON"):
             await session.request("tools/list", timeout=PATIENCE)
 
 

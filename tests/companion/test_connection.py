@@ -221,7 +221,7 @@ async def test_a_bridge_that_does_not_serve_the_vault_is_not_used(
 ) -> None:
     async with obsidian(other, server.environ, stored=make_manual_settings(server)) as app:
         await app.until("status", "it === 'Bridge: refused'")
-        assert "This bridge serves no such vault" in await app.see("reason")
+        assert "This bridge does not serve that vault" in await app.see("reason")
         assert await list_editors(server, vault) == []
         await app.do("showSettings")
         await app.do("set", name="Vault", value="Notes")

@@ -505,7 +505,7 @@ async def test_what_cannot_be_seen_is_named(app: Obsidian, client: Client, vault
     await propose(client, vault, "Plain.md", "one\r\ntwo 𝄞\u202e\nthree")
     [card] = await app.until("cards", "it.length")
     assert card["plus"] == ["two 𝄞U+202E", "threeno line break"]
-    assert "line ends of Windows" in card["all"]
+    assert "Windows line endings" in card["all"]
 
 
 async def test_the_review_can_be_closed_and_opened_again(app: Obsidian, client: Client, vault: Path) -> None:

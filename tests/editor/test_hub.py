@@ -87,9 +87,9 @@ async def test_a_mention_of_a_note_that_became_private_while_it_waited_is_not_se
 async def test_leaving_withdraws_pending_diffs() -> None:
     hub = make_hub()
     assistant = Assistant(hub)
-    from vaultbridge.editor.diffs import FrontEnd, Rejected
+    from vaultbridge.review.diff_model import Rejected
 
-    hub.diffs.join("page", FrontEnd(lambda diff: None, lambda diff, why: None))
+    hub.diffs.join("page", lambda event, diff: None)
 
     async def read_nothing() -> str:
         return ""

@@ -17,9 +17,9 @@ from support.waiting import wait_until
 from vaultbridge.embeddings.embeddings import Embeddings
 from vaultbridge.embeddings.sender import PROBE
 from vaultbridge.embeddings.settings import EmbeddingSettings
-from vaultbridge.engine import Engine
-from vaultbridge.engine.operation_base import Operation
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.operations import Append, Move
+from vaultbridge.engine.operations.base import Operation
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.write.trash import Trash
 
@@ -30,7 +30,7 @@ NOTES: dict[str, str | bytes] = {
     "Bread.md": "---\ntags: [x]\n---\nFlour, water and salt.",
 }
 
-Open = Callable[..., Engine]
+Open = Callable[..., DirectEngine]
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def model() -> Iterator[ModelServer]:
 @pytest.fixture
 def opened(tmp_path: Path, model: ModelServer) -> Iterator[Open]:
     """`opened(files, …)` opens the vault, indexed, with its notes being sent unless `start` is False."""
-    engines: list[Engine] = []
+    engines: list[DirectEngine] = []
 
     def make(
         files: dict[str, str | bytes] | None = None,
@@ -50,11 +50,11 @@ def opened(tmp_path: Path, model: ModelServer) -> Iterator[Open]:
         scope: Scope | None = None,
         start: bool = True,
         **options: object,
-    ) -> Engine:
+    ) -> DirectEngine:
         settings = EmbeddingSettings(
             **{"url": model.url, "model": "test", "wait_ms": 10_000, **options}  # type: ignore[arg-type]
         )
-        engine = Engine(
+        engine = DirectEngine(
             write_vault(tmp_path / "vault", files or {}),
             cache=tmp_path / "cache",
             trash=Trash({"HOME": str(tmp_path / "home")}),
@@ -72,24 +72,24 @@ def opened(tmp_path: Path, model: ModelServer) -> Iterator[Open]:
         engine.close()
 
 
-def get_embeddings(engine: Engine) -> Embeddings:
+def get_embeddings(engine: DirectEngine) -> Embeddings:
     assert engine.embeddings is not None
     return engine.embeddings
 
 
-def wait_until_sent(engine: Engine) -> Embeddings:
+def wait_until_sent(engine: DirectEngine) -> Embeddings:
     """The vault's embeddings, when all is sent."""
     assert get_embeddings(engine).wait_sent(SECONDS), get_embeddings(engine).status()
     return get_embeddings(engine)
 
 
-def change(engine: Engine, *operations: Operation) -> None:
+def change(engine: DirectEngine, *operations: Operation) -> None:
     """Change notes, and wait until the index knows."""
     assert engine.apply(operations).files
     engine.queries.fresh_status()
 
 
-def rank_paths(engine: Engine, question: str) -> list[str]:
+def rank_paths(engine: DirectEngine, question: str) -> list[str]:
     ranked = wait_until_sent(engine).rank(question, limit=5)
     assert ranked.problem == ""
     return [near.path for near in ranked.passages]

@@ -6,9 +6,9 @@ import json
 import sys
 from pathlib import Path
 
-from vaultbridge.engine import Engine
-from vaultbridge.engine.operation_base import Operation
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.operations import Append, Move
+from vaultbridge.engine.operations.base import Operation
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.vault.write.trash import Trash
 
@@ -19,7 +19,7 @@ def main() -> None:
     vault, cache, name, count, *options = sys.argv[1:]
     done: list[str] = []
     refused: list[str] = []
-    with Engine(Path(vault), cache=Path(cache), trash=Trash({"HOME": cache}), actor=name) as engine:
+    with DirectEngine(Path(vault), cache=Path(cache), trash=Trash({"HOME": cache}), actor=name) as engine:
         if "keep" in options:
             engine.index_sync.start()
         for number in range(int(count)):

@@ -9,29 +9,29 @@ import pytest
 
 from support.files import write_vault
 from support.index import dump
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.sync import Synchronizer
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.write.transaction import ignore_checkpoint
 from vaultbridge.vault.write.trash import Trash
 
-MakeVault = Callable[..., Engine]
+MakeVault = Callable[..., DirectEngine]
 
 
 @pytest.fixture
 def make_vault(tmp_path: Path) -> Iterator[MakeVault]:
     """`make_vault({"A.md": "text"}, scope=…)`: further calls without files open the same vault again."""
-    opened: list[Engine] = []
+    opened: list[DirectEngine] = []
 
     def make(
         files: dict[str, str | bytes] | None = None,
         *,
         scope: Scope | None = None,
         checkpoint: Callable[[str], None] = ignore_checkpoint,
-    ) -> Engine:
+    ) -> DirectEngine:
         folder = write_vault(tmp_path / "vault", files or {})
-        engine = Engine(
+        engine = DirectEngine(
             folder,
             cache=tmp_path / "cache",
             trash=Trash({"HOME": str(tmp_path / "home")}),
@@ -47,7 +47,7 @@ def make_vault(tmp_path: Path) -> Iterator[MakeVault]:
         engine.close()
 
 
-def read_contents(engine: Engine) -> dict[str, bytes]:
+def read_contents(engine: DirectEngine) -> dict[str, bytes]:
     """Every file of the vault, hidden ones left out, as bytes."""
     folder = engine.root.folder
     return {
@@ -57,7 +57,7 @@ def read_contents(engine: Engine) -> dict[str, bytes]:
     }
 
 
-def rebuild_index(engine: Engine, folder: Path) -> dict[str, object]:
+def rebuild_index(engine: DirectEngine, folder: Path) -> dict[str, object]:
     """The content of an index that is built from scratch in this empty folder."""
     folder.mkdir()
     index = Index.open(folder)

@@ -13,8 +13,8 @@ import signal
 import sys
 from pathlib import Path
 
-from vaultbridge.engine import Engine
-from vaultbridge.engine.vocabulary import parse_operations
+from vaultbridge.engine import DirectEngine
+from vaultbridge.engine.operations.vocabulary import parse_operations
 from vaultbridge.vault.write.trash import Trash
 
 
@@ -26,7 +26,7 @@ def main(vault: str, cache: str, home: str, point: str, operations: str) -> None
             os.kill(os.getpid(), signal.SIGKILL)
 
     trash = Trash({"HOME": home})
-    with Engine(vault, cache=Path(cache), trash=trash, actor="test", checkpoint=checkpoint) as engine:
+    with DirectEngine(vault, cache=Path(cache), trash=trash, actor="test", checkpoint=checkpoint) as engine:
         engine.index_sync.refresh()
         engine.apply(parse_operations(json.loads(operations)))
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.files import choose_attachment_path, get_file_size, render_embed
 from vaultbridge.errors import InvalidArgument, PermissionDenied
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import Scope
 
-MakeVault = Callable[..., Engine]
+MakeVault = Callable[..., DirectEngine]
 
 
 def test_the_settings_choose_the_folder_of_a_bare_name(make_vault: MakeVault) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from support.files import DiskCommand, mounted
 from support.process import drop_privileges
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.operations import Append, Create, Delete, Move
 from vaultbridge.errors import EngineFailure, NoteNotFound, PermissionDenied, VaultNotFound
 from vaultbridge.vault.write.trash import Trash
@@ -149,13 +149,13 @@ def test_nothing_is_written_where_an_unmounted_disk_was(make_vault: MakeVault, d
 
 FORBIDDEN = """
 import sys, pathlib
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.operations import *
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.index.sync import Synchronizer
 from vaultbridge.vault.write.trash import Trash
 base = pathlib.Path(sys.argv[1])
-engine = Engine(base / "vault", cache=base / "cache", trash=Trash({"HOME": str(base)}))
+engine = DirectEngine(base / "vault", cache=base / "cache", trash=Trash({"HOME": str(base)}))
 engine.index_sync.refresh()
 closed = engine.root.folder / "Closed"
 closed.chmod(0)
@@ -203,7 +203,7 @@ def test_the_longest_name_of_a_file_system_can_be_created_found_and_deleted(
 ) -> None:
     """255 bytes, so half as many letters of two bytes. What we add to a name must not make it too long."""
     (tmp_path / "vault").mkdir()
-    with Engine(
+    with DirectEngine(
         tmp_path / "vault",
         cache=tmp_path / "cache",
         trash=Trash({"HOME": str(tmp_path / "home")}, platform="linux"),

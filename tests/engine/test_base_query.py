@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from vaultbridge.bases.parse import parse_base
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.base_query import load_base, run_base_query
 from vaultbridge.errors import InvalidArgument
 
-MakeVault = Callable[..., Engine]
+MakeVault = Callable[..., DirectEngine]
 
 TEXT = "views:\n  - type: table\n    name: V\n    order: [file.path]\n"
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from vaultbridge.engine.operations import AddFile, Append, Create, Delete, Move, RenameHeading, RenameTag
+from vaultbridge.engine.operations.base import Operation
 from vaultbridge.errors import AmbiguousName, NoteNotFound, PermissionDenied, VaultbridgeError
 from vaultbridge.markdown.edits.change import Change
 from vaultbridge.markdown.model import Note
@@ -50,6 +51,36 @@ def test_a_deleted_note_can_be_created_again_in_the_same_batch(make_vault: MakeV
     before = read_contents(engine)
     change = engine.apply([Delete(note="F/"), Create(note="F/k", content="new")]).change_id
     assert read_contents(engine) == {"F/k.md": b"new"}
+    engine.undo(int(change))
+    assert read_contents(engine) == before
+
+
+@pytest.mark.parametrize("trash", ["local", "system"])
+@pytest.mark.parametrize(
+    "operations",
+    [
+        (Delete(note="F/G/a"), Delete(note="F/")),
+        (Delete(note="F/G/"), Delete(note="F/")),
+        (Delete(note="F/G/a"), Delete(note="F/G/"), Delete(note="F/")),
+        (Delete(note="F/b"), Create(note="F/b", content="new"), Delete(note="F/")),
+        (Move(note="F/b", to="F/z"), Delete(note="F/")),
+        (Move(note="F/G/", to="F/H"), Delete(note="F/")),
+        (Append(note="F/b", content="more"), Delete(note="F/")),
+    ],
+    ids=["note", "folder", "each level", "replaced", "moved", "folder moved", "edited"],
+)
+def test_what_a_batch_did_in_a_folder_before_deleting_it_can_be_undone(
+    make_vault: MakeVault, operations: tuple[Operation, ...], trash: str
+) -> None:
+    """As it was found: the folder stayed in the system's trash, because the undo failed with an internal
+    error, or took what was in it for a link out of the vault."""
+    app = f'{{"trashOption": "{trash}"}}'
+    engine = make_vault(
+        {"F/G/a.md": "[[b]]\n", "F/b.md": "b\n", "C.md": "[[a]]\n", ".obsidian/app.json": app}
+    )
+    before = read_contents(engine)
+    change = engine.apply(operations).change_id
+    assert not any(path.startswith("F/") for path in read_contents(engine))
     engine.undo(int(change))
     assert read_contents(engine) == before
 

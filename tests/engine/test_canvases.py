@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from vaultbridge.canvas.edit import CanvasEdit, NewText, add_card
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.files import edit_canvas, view_canvas
 from vaultbridge.errors import NoteNotFound, StaleWrite
 
-MakeVault = Callable[..., Engine]
+MakeVault = Callable[..., DirectEngine]
 
 
 def add_sample_card(text: str) -> CanvasEdit:

@@ -15,7 +15,7 @@ import pytest
 
 from support import folding_disk
 from support.files import write_vault
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.operations import Append, Create, Move, Operation
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.server.wiring import open_engine
@@ -55,7 +55,7 @@ def vault(disk: Path) -> Path:
     return folder
 
 
-def open_vault(vault: Path) -> Engine:
+def open_vault(vault: Path) -> DirectEngine:
     environ = {"HOME": str(vault.parent.parent), "VAULTBRIDGE_CACHE": str(vault.parent.parent / "cache")}
     engine = open_engine(vault, environ=environ)
     engine.index_sync.refresh()
@@ -66,7 +66,7 @@ def list_names(folder: Path) -> set[str]:
     return {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()}
 
 
-def undo_all(engine: Engine) -> None:
+def undo_all(engine: DirectEngine) -> None:
     for change in engine.history.changes(limit=100):
         engine.undo(change.id, actor="test")
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from support.long_form import mark_long_after
-from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import (
     AddFile,
     AddTag,
@@ -29,7 +28,8 @@ from vaultbridge.engine.operations import (
     SetTask,
     Write,
 )
-from vaultbridge.engine.vocabulary import parse_operations
+from vaultbridge.engine.operations.base import Operation
+from vaultbridge.engine.operations.vocabulary import parse_operations
 from vaultbridge.errors import (
     EditRefused,
     EngineFailure,

@@ -8,7 +8,7 @@ import pytest
 
 from support.index import another_leader
 from support.waiting import BOUND
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine import follower as follower_module
 from vaultbridge.engine.follower import Follower
 from vaultbridge.engine.operations import Append, Create, Move
@@ -166,7 +166,7 @@ def test_a_vault_without_writes_starts_no_follower_thread() -> None:
 
 @pytest.mark.parametrize("count", [1, 40])
 def test_a_query_finds_every_edit_that_was_answered_before_it(make_vault: MakeVault, count: int) -> None:
-    engine: Engine = make_vault({f"N{number}.md": "text\n" for number in range(count)})
+    engine: DirectEngine = make_vault({f"N{number}.md": "text\n" for number in range(count)})
     assert engine.queries.search("text").total == count
     for number in range(count):
         engine.apply([Append(note=f"N{number}.md", content=f"marker word{number}")])

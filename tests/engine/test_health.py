@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.tools.vault_info import check_health
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.walk import WALK_DEPTH
 
-MakeVault = Callable[..., Engine]
+MakeVault = Callable[..., DirectEngine]
 
 
 def test_problems_duplicates_and_conflicts_are_found(make_vault: MakeVault) -> None:
@@ -93,7 +93,7 @@ def test_files_hidden_by_a_namesake_or_too_deep_are_reported(make_vault: MakeVau
     assert read_reasons(make_vault(scope=Scope(deny=("Private/",)))) == expected
 
 
-def read_reasons(engine: Engine) -> dict[str, str]:
+def read_reasons(engine: DirectEngine) -> dict[str, str]:
     count, left_out = engine.queries.left_out()
     assert count == len(left_out)
     return {file.path: file.why for file in left_out}

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.engine import Engine
-from vaultbridge.engine.operation_base import Operation
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.operations import Append, Create, Delete, Move
+from vaultbridge.engine.operations.base import Operation
 from vaultbridge.errors import InvalidArgument, NoteNotFound
 from vaultbridge.vault.scope import Scope
 
@@ -17,15 +17,15 @@ from .conftest import MakeVault
 SCOPE = Scope(deny=("Private/",))
 
 
-def change(engine: Engine, *operations: Operation) -> int:
+def change(engine: DirectEngine, *operations: Operation) -> int:
     return int(engine.apply(operations).change_id)
 
 
-def list_changes(engine: Engine) -> list[int]:
+def list_changes(engine: DirectEngine) -> list[int]:
     return [entry.id for entry in engine.history.changes(limit=100)]
 
 
-def assert_unknown(engine: Engine, *numbers: int) -> None:
+def assert_unknown(engine: DirectEngine, *numbers: int) -> None:
     """The answer is the same as for a change that never happened."""
     with pytest.raises(InvalidArgument) as unknown:
         engine.history.diff(999)

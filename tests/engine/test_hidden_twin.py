@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from vaultbridge.cli.notes.export import FORMATS
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.files import choose_attachment_path, render_embed
-from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import AddFile, Append, Create, Delete, Move, RenameHeading, RenameTag
+from vaultbridge.engine.operations.base import Operation
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import Scope
@@ -61,7 +61,7 @@ operations = st.one_of(
 
 
 @contextmanager
-def opened(files: dict[str, str]) -> Iterator[Engine]:
+def opened(files: dict[str, str]) -> Iterator[DirectEngine]:
     with tempfile.TemporaryDirectory() as base:
         for path, text in files.items():
             place = Path(base, "vault", path)
@@ -70,18 +70,20 @@ def opened(files: dict[str, str]) -> Iterator[Engine]:
         Path(base, "vault").mkdir(exist_ok=True)
         trash = Trash({"HOME": str(Path(base, "home"))})
         cache = Path(base, "cache")
-        with Engine(Path(base, "vault"), cache=cache, trash=trash, scope=SCOPE, clock=lambda: 1e9) as engine:
+        with DirectEngine(
+            Path(base, "vault"), cache=cache, trash=trash, scope=SCOPE, clock=lambda: 1e9
+        ) as engine:
             yield engine
 
 
-def attempt(engine: Engine, batch: list[Operation], *, dry_run: bool) -> str:
+def attempt(engine: DirectEngine, batch: list[Operation], *, dry_run: bool) -> str:
     try:
         return repr(replace(engine.apply(batch, dry_run=dry_run), change_id=""))
     except VaultbridgeError as error:
         return f"{type(error).__name__}: {error} {error.details}"
 
 
-def ask_questions(engine: Engine) -> Iterator[tuple[str, Any]]:
+def ask_questions(engine: DirectEngine) -> Iterator[tuple[str, Any]]:
     queries = engine.queries
     paths = [file.path for file in queries.files()]
     yield "files", paths
@@ -122,7 +124,7 @@ def ask_questions(engine: Engine) -> Iterator[tuple[str, Any]]:
     yield "history", [(change.label, change.paths) for change in engine.history.changes(limit=100)]
 
 
-def _find_or_explain(engine: Engine, name: str) -> str:
+def _find_or_explain(engine: DirectEngine, name: str) -> str:
     try:
         return engine.find(name)
     except VaultbridgeError as error:

@@ -22,11 +22,11 @@ import pytest
 from support.files import delete_folder
 from support.index import dump
 from support.waiting import BOUND, wait_until
-from vaultbridge.engine import Engine, index_sync
+from vaultbridge.engine import DirectEngine, index_sync
 from vaultbridge.engine.index_leader import STALLED_SECONDS, IndexLeader
 from vaultbridge.engine.index_sync import IndexSync
-from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import Append, Create, Delete, Move, RenameTag
+from vaultbridge.engine.operations.base import Operation
 from vaultbridge.engine.queries import Queries
 from vaultbridge.errors import VaultbridgeError, VaultNotFound
 from vaultbridge.index.store import schema
@@ -40,7 +40,7 @@ from vaultbridge.vault.write.trash import Trash
 from .conftest import MakeVault, rebuild_index
 
 
-def change_and_wait(engine: Engine, change: Callable[[], object], holds: Callable[[], bool]) -> None:
+def change_and_wait(engine: DirectEngine, change: Callable[[], object], holds: Callable[[], bool]) -> None:
     """Make a change outside and wait until `holds`, checking each time the engine announces a change."""
     announced = threading.Event()
     stop = engine.index_sync.listen(lambda _: announced.set())
@@ -59,7 +59,7 @@ def change_and_wait(engine: Engine, change: Callable[[], object], holds: Callabl
 
 @contextlib.contextmanager
 def watched_by_hand(
-    engine: Engine, checkpoint: Callable[[str], None] = ignore_checkpoint
+    engine: DirectEngine, checkpoint: Callable[[str], None] = ignore_checkpoint
 ) -> Iterator[tuple[IndexSync, Callable[[WatchEvent], None]]]:
     """Another leader of the engine's vault, and a function that reports to it what a watch would."""
     started: queue.SimpleQueue[Callable[[WatchEvent], None]] = queue.SimpleQueue()
@@ -84,7 +84,7 @@ def watched_by_hand(
         sync.close()
 
 
-def lead(engine: Engine) -> Engine:
+def lead(engine: DirectEngine) -> DirectEngine:
     """The engine as leader, after its first comparison, with a watch that is trusted."""
     ready = threading.Event()
     stop = engine.index_sync.listen(lambda _: ready.set())
@@ -115,7 +115,7 @@ def test_an_outside_rename_and_a_deleted_folder_are_followed(make_vault: MakeVau
     assert engine.queries.outgoing(VaultPath("C.md"))[0].resolved is None
 
 
-def _is_listed(engine: Engine, path: str) -> bool:
+def _is_listed(engine: DirectEngine, path: str) -> bool:
     return any(file.path == path for file in engine.queries.files())
 
 
@@ -142,20 +142,20 @@ def test_a_second_process_neither_watches_nor_walks_and_takes_over_when_the_firs
     change_and_wait(second, lambda: note.write_text("delta"), lambda: _leads_and_finds(second, "delta"))
 
 
-def _leads_and_finds(engine: Engine, word: str) -> bool:
+def _leads_and_finds(engine: DirectEngine, word: str) -> bool:
     """Not queried before it leads: a query would make it claim the lock."""
     return engine.index_sync.is_leader and engine.queries.search(word).total == 1
 
 
 @contextlib.contextmanager
-def leader_process(engine: Engine) -> Iterator[subprocess.Popen[str]]:
+def leader_process(engine: DirectEngine) -> Iterator[subprocess.Popen[str]]:
     """Another process that leads the index of the engine's vault and watches it."""
     program = (
         "import sys, pathlib, time\n"
-        "from vaultbridge.engine import Engine\n"
+        "from vaultbridge.engine import DirectEngine\n"
         "from vaultbridge.vault.write.trash import Trash\n"
         "vault, cache = map(pathlib.Path, sys.argv[1:])\n"
-        "engine = Engine(vault, cache=cache, trash=Trash({}))\n"
+        "engine = DirectEngine(vault, cache=cache, trash=Trash({}))\n"
         "engine.index_sync.start()\n"
         "while not engine.index_sync.watching: time.sleep(0.002)\n"
         "print('leading', engine.index_sync.is_leader, flush=True)\n"
@@ -324,7 +324,7 @@ def test_an_old_temporary_file_of_ours_is_removed_and_a_recent_one_is_not(
     folder = make_vault({"A.md": "alpha", "sub/B.md": "beta"}).root.folder
     later = time.time() + 2 * LEFTOVER_SECONDS
     trash = Trash({"HOME": str(tmp_path)})
-    engine = Engine(folder, cache=tmp_path / "later", trash=trash, clock=lambda: later)
+    engine = DirectEngine(folder, cache=tmp_path / "later", trash=trash, clock=lambda: later)
     old, young = folder / "sub" / temporary_name(), folder / temporary_name()
     notes = folder / ".vaultbridge-notes.md"
     for place in (old, young, notes):
@@ -412,7 +412,7 @@ def test_a_folder_deleted_while_serving_costs_history_at_most(
 
 
 @contextlib.contextmanager
-def index_in_use(engine: Engine) -> Iterator[None]:
+def index_in_use(engine: DirectEngine) -> Iterator[None]:
     """Another program writes to the index, for longer than anybody waits."""
     other = sqlite3.connect(engine.cache / schema.INDEX_FILE, isolation_level=None)
     try:

@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from support.index import another_leader, dump
-from vaultbridge.engine import Engine
-from vaultbridge.engine.operation_base import Operation
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.operations import Append, Create, Delete, Move, RenameHeading, RenameTag
+from vaultbridge.engine.operations.base import Operation
+from vaultbridge.engine.outcome import Outcome
+from vaultbridge.engine.plan import Plan, PlanOutdated, Request
 from vaultbridge.engine.reading import parse_file
 from vaultbridge.errors import EditRefused, NoteNotFound
 from vaultbridge.links.resolve import FileTable, Resolved, resolve
@@ -73,7 +75,7 @@ def make_files(rng: random.Random) -> dict[str, str | bytes]:
     return files
 
 
-def resolve_links(engine: Engine) -> dict[str, list[str | None]]:
+def resolve_links(engine: DirectEngine) -> dict[str, list[str | None]]:
     """Where each link of each file leads, by reading every file."""
     files = read_contents(engine)
     table = FileTable(files)
@@ -100,7 +102,7 @@ def draw_move(rng: random.Random, files: list[str]) -> Move:
     return Move(note=path, to="/" + "/".join(filter(None, (folder, new + dot + extension))))
 
 
-def predict_paths(before: list[str], move: Move, engine: Engine) -> dict[str, str]:
+def predict_paths(before: list[str], move: Move, engine: DirectEngine) -> dict[str, str]:
     """Old path to new path, from the request alone."""
     if not move.note.endswith("/"):
         return {move.note: move.to.lstrip("/")}
@@ -152,7 +154,10 @@ def test_every_link_leads_to_the_same_file_after_any_moves(
 
 
 def check_meanings(
-    engine: Engine, before: dict[str, list[str | None]], where: dict[str, str], operations: list[Operation]
+    engine: DirectEngine,
+    before: dict[str, list[str | None]],
+    where: dict[str, str],
+    operations: list[Operation],
 ) -> None:
     """Every link that led to a file leads to it still. `where` has the new path of each old one."""
     after = resolve_links(engine)
@@ -239,7 +244,7 @@ def change_from_outside(rng: random.Random, folder: Path) -> None:
             source.rename(target)
 
 
-def check_index(engine: Engine, folder: Path) -> None:
+def check_index(engine: DirectEngine, folder: Path) -> None:
     """The index equals a rebuilt one, and its dictionary has every word."""
     if folder.exists():
         return
@@ -347,11 +352,14 @@ def test_a_move_knows_what_another_process_changed_while_it_was_drafted(
     ours.index_sync.refresh()
     waiting = [other]
 
-    def overtake(_: object) -> None:
+    def overtake(plan: Plan) -> Outcome:
         if waiting:
             theirs.apply([waiting.pop()])
+            with pytest.raises(PlanOutdated):
+                ours.carry_out(plan)
+        return ours.carry_out(plan)
 
-    ours.apply([Move(note="A/one.md", to="A/same.md")], check=overtake)
+    ours.with_plan(Request((Move(note="A/one.md", to="A/same.md"),)), overtake)
     ours.index_sync.refresh()
     leads = {
         (source, link.raw): link.resolved

@@ -7,17 +7,17 @@ import random
 import pytest
 
 from engine.conftest import MakeVault, read_contents
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.operations import Append, Merge, Move
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
 from vaultbridge.vault.scope import Scope
 
 
-def merge(engine: Engine, note: str, to: str, **options: str) -> tuple[str, ...]:
+def merge(engine: DirectEngine, note: str, to: str, **options: str) -> tuple[str, ...]:
     return engine.apply([Merge(note=note, to=to, **options)]).notices
 
 
-def read_text(engine: Engine, path: str) -> str:
+def read_text(engine: DirectEngine, path: str) -> str:
     return (engine.root.folder / path).read_bytes().decode()
 
 

@@ -18,7 +18,7 @@ import pytest
 from support.files import BoundDisk, write_vault
 from support.waiting import wait_until
 from vaultbridge.cli.commands import GROUPS
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.operations import Append, Create, Delete, Move
 from vaultbridge.errors import EngineFailure, VaultNotFound
 from vaultbridge.review.store import store_of
@@ -49,10 +49,10 @@ class Place:
             "HOME": str(self.home),
             "VAULTBRIDGE_CACHE": str(self.cache),
         }
-        self.opened: list[Engine] = []
+        self.opened: list[DirectEngine] = []
 
-    def open(self, vault: Path | None = None, *, accept: bool = False) -> Engine:
-        engine = Engine(
+    def open(self, vault: Path | None = None, *, accept: bool = False) -> DirectEngine:
+        engine = DirectEngine(
             vault or self.vault,
             cache=self.cache,
             trash=Trash({"HOME": str(self.home)}),

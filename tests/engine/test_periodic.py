@@ -10,7 +10,7 @@ import pytest
 
 from support.files import write_vault
 from support.tools import open_harness
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.drafting.templates import find_periodic_note, plan_note_addition
 from vaultbridge.engine.operations import Append, Create, Prepend
 from vaultbridge.errors import InvalidArgument
@@ -18,7 +18,7 @@ from vaultbridge.vault.settings import Period
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
+def engine(tmp_path: Path) -> Iterator[DirectEngine]:
     folder = tmp_path / "vault"
     write_vault(
         folder,
@@ -47,18 +47,18 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
         ("yearly", "2020-02-29", date(2020, 2, 29)),
     ],
 )
-def test_a_word_or_number_names_a_day(engine: Engine, period: Period, when: str, day: date) -> None:
+def test_a_word_or_number_names_a_day(engine: DirectEngine, period: Period, when: str, day: date) -> None:
     assert find_periodic_note(engine, period, when).day == day
 
 
 @pytest.mark.parametrize("when", ["soon", "2026-13-01", "99999", "-99999999", "1.5"])
-def test_an_invalid_date_is_refused(engine: Engine, when: str) -> None:
+def test_an_invalid_date_is_refused(engine: DirectEngine, when: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
         find_periodic_note(engine, "yearly", when)
     assert caught.value.argument == "date"
 
 
-def test_a_new_note_is_created_from_its_template_before_text_is_added(engine: Engine) -> None:
+def test_a_new_note_is_created_from_its_template_before_text_is_added(engine: DirectEngine) -> None:
     note = find_periodic_note(engine, "daily", "2026-03-20")
     assert not note.exists
     made, notices = plan_note_addition(engine, note, "x", first=True)
@@ -69,7 +69,7 @@ def test_a_new_note_is_created_from_its_template_before_text_is_added(engine: En
     assert notices == ()
 
 
-def test_a_note_that_is_there_is_only_added_to(engine: Engine) -> None:
+def test_a_note_that_is_there_is_only_added_to(engine: DirectEngine) -> None:
     note = find_periodic_note(engine, "daily", "yesterday")
     assert note.exists
     assert plan_note_addition(engine, note, "x", heading="H") == (

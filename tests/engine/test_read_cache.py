@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.clocks import read_later_clock
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.reading import WHOLE, Excerpt, Part, Reading
 from vaultbridge.errors import EditRefused, NoteNotFound, PermissionDenied
 from vaultbridge.limits import MIB
@@ -24,12 +24,12 @@ A = vault_path("A.md")
 BODY = Part(properties=False)
 
 
-def open_engine_at(base: Path, scope: Scope | None = None) -> Engine:
+def open_engine_at(base: Path, scope: Scope | None = None) -> DirectEngine:
     folder = base / "vault"
     folder.mkdir(exist_ok=True)
     if not is_local_filesystem(folder.resolve()):
         pytest.skip("nothing is known of this file system")
-    return Engine(
+    return DirectEngine(
         folder,
         cache=base / "cache",
         trash=Trash({"HOME": str(base / "home")}),
@@ -39,12 +39,12 @@ def open_engine_at(base: Path, scope: Scope | None = None) -> Engine:
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
+def engine(tmp_path: Path) -> Iterator[DirectEngine]:
     with open_engine_at(tmp_path) as engine:
         yield engine
 
 
-def test_a_reading_is_given_again_until_the_file_changes(engine: Engine) -> None:
+def test_a_reading_is_given_again_until_the_file_changes(engine: DirectEngine) -> None:
     place = engine.root.folder / A
     place.write_text("one\n", "utf-8")
     assert engine.read_again("A.md", BODY) is None
@@ -58,7 +58,7 @@ def test_a_reading_is_given_again_until_the_file_changes(engine: Engine) -> None
 
 
 @pytest.mark.parametrize("name", ["a.md", "a", "../A.md", "", "A.md\0", "Alias", "B"])
-def test_only_an_exact_path_is_answered_from_the_cache(engine: Engine, name: str) -> None:
+def test_only_an_exact_path_is_answered_from_the_cache(engine: DirectEngine, name: str) -> None:
     """Which note any other name means may change without this one changing."""
     (engine.root.folder / A).write_text("---\naliases: Alias\n---\n", "utf-8")
     (engine.root.folder / "F").mkdir()
@@ -68,7 +68,7 @@ def test_only_an_exact_path_is_answered_from_the_cache(engine: Engine, name: str
     assert engine.read_again(name, WHOLE) is None
 
 
-def test_the_suffix_of_a_note_may_be_left_out_unless_another_file_has_that_name(engine: Engine) -> None:
+def test_the_suffix_of_a_note_may_be_left_out_unless_another_file_has_that_name(engine: DirectEngine) -> None:
     (engine.root.folder / A).write_text("note", "utf-8")
     reading = engine.read(A, WHOLE)
     assert engine.read_again("A", WHOLE) is reading
@@ -100,7 +100,7 @@ def test_a_narrower_scope_hides_cached_notes_at_once(tmp_path: Path) -> None:
             assert engine.read_again("A.md", WHOLE) is None
 
 
-def test_a_link_is_looked_at_each_time(tmp_path: Path, engine: Engine) -> None:
+def test_a_link_is_looked_at_each_time(tmp_path: Path, engine: DirectEngine) -> None:
     """Its target may change, even to one outside the vault."""
     (engine.root.folder / A).write_text("inside", "utf-8")
     link = engine.root.folder / "L.md"
@@ -115,7 +115,7 @@ def test_a_link_is_looked_at_each_time(tmp_path: Path, engine: Engine) -> None:
         engine.read(A, WHOLE)
 
 
-def test_a_failed_reading_leaves_nothing_in_the_cache(engine: Engine) -> None:
+def test_a_failed_reading_leaves_nothing_in_the_cache(engine: DirectEngine) -> None:
     (engine.root.folder / A).write_text("text", "utf-8")
     for _ in range(2):
         with pytest.raises(EditRefused, match="heading"):

@@ -6,7 +6,6 @@ from typing import Final
 
 import pytest
 
-from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import (
     Append,
     ApplyDiff,
@@ -17,6 +16,7 @@ from vaultbridge.engine.operations import (
     SetTask,
     Write,
 )
+from vaultbridge.engine.operations.base import Operation
 from vaultbridge.errors import EditRefused
 
 from .conftest import MakeVault, read_contents

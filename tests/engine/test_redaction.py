@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.operations import Move
 from vaultbridge.errors import (
     AmbiguousName,
@@ -92,7 +92,7 @@ def test_a_move_names_the_visible_note_that_prevents_it_and_no_hidden_one(
     trash = Trash({"HOME": str(base / "home")})
     scope = Scope(deny=(f"{hidden}.md",))
     with (
-        Engine(folder, cache=base / "cache", trash=trash, scope=scope) as engine,
+        DirectEngine(folder, cache=base / "cache", trash=trash, scope=scope) as engine,
         pytest.raises(EditRefused if locked else PermissionDenied) as raised,
     ):
         engine.apply([Move(note="x", to="y")])

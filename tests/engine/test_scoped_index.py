@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
+from support.index import another_leader
 from support.waiting import BOUND
 from vaultbridge.engine import Engine, scoped_index
 from vaultbridge.engine.operations import Append, Create, Delete, Move
 from vaultbridge.engine.scoped_index import list_scoped_indexes, name_scope
+from vaultbridge.errors import EngineFailure
 from vaultbridge.index.store import schema
 from vaultbridge.vault.scope import LiveScope, Scope
 
@@ -166,3 +170,63 @@ def test_a_server_answers_while_a_large_scope_is_being_filled(
     stop()
     page = engine.queries.search("needle")
     assert (page.complete, page.total, page.notes) == (True, 302, 302)
+
+
+@pytest.mark.parametrize("replaced", ["by a link", "by a note", "by a chain of links"])
+def test_a_link_away_from_a_hidden_note_does_not_show_what_was_read_through_it(
+    make_vault: MakeVault, replaced: str
+) -> None:
+    """Until the watcher reports the new link, the full index has it as it was. It has no text of links."""
+    engine = make_vault(FILES, scope=Scope(deny=("Private/",)))
+    link, between = engine.root.folder / "Link.md", engine.root.folder / "B" / "Between.md"
+    link.symlink_to("Private/Plan.md")
+    if replaced == "by a chain of links":
+        link.unlink()
+        between.symlink_to("../Private/Plan.md")
+        link.symlink_to("B/Between.md")
+    assert find(engine, "needle") == ["B/Plan.md", "Open.md"]
+    with another_leader(engine.cache, watches=True):
+        changed = between if replaced == "by a chain of links" else link
+        changed.unlink()
+        if replaced == "by a note":
+            link.write_text("something else")
+        else:
+            changed.symlink_to("Open.md" if changed is link else "../Open.md")
+        engine.apply([Append(note="Open", content="new words")])
+        assert find(engine, "new words") == ["Open.md"]
+        assert find(engine, "secret") == []
+    engine.index_sync.compare_since(time.monotonic())
+    assert find(engine, "secret") == []
+    assert "Link.md" in [file.path for file in engine.queries.files()]
+
+
+@pytest.mark.parametrize("instead", ["a file", "a link to itself"])
+def test_a_folder_that_cannot_be_used_is_an_error_until_it_can(make_vault: MakeVault, instead: str) -> None:
+    engine = make_vault(FILES, scope=Scope(deny=("Private/",)))
+    assert find(engine) == ["B/Plan.md", "Open.md"]
+    folder = scoped_file(engine).parent
+    shutil.rmtree(folder)
+    if instead == "a file":
+        folder.write_text("not ours")
+    else:
+        folder.symlink_to(folder)
+    for limited in (engine, make_vault(scope=Scope(deny=("Private/",)))):
+        for _ in range(2):
+            with pytest.raises(EngineFailure) as caught:
+                find(limited)
+            assert str(engine.cache) not in str(caught.value)
+    folder.unlink()
+    engine.apply([Create(note="New", content="needle")])
+    assert find(engine) == ["B/Plan.md", "New.md", "Open.md"]
+
+
+def test_a_file_that_was_deleted_during_a_query_answers_no_later_one(make_vault: MakeVault) -> None:
+    owner = make_vault(FILES)
+    engine = make_vault(scope=Scope(deny=("Private/",)))
+    with engine.queries.snapshot() as at:
+        schema.remove(scoped_file(engine))
+        assert find(engine) == ["B/Plan.md", "Open.md"]
+        assert at.db.execute("SELECT count(*) FROM files").fetchone() == (2,)
+    owner.apply([Move(note="/B/Plan", to="/Private/Gone")])
+    for _ in range(3):
+        assert find(engine) == ["Open.md"]

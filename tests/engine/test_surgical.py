@@ -6,7 +6,6 @@ import difflib
 
 import pytest
 
-from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import (
     AddTag,
     Append,
@@ -25,6 +24,7 @@ from vaultbridge.engine.operations import (
     SetProperty,
     SetTask,
 )
+from vaultbridge.engine.operations.base import Operation
 from vaultbridge.markdown.text import decode
 
 from .conftest import MakeVault, read_contents

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.drafting.templates import find_template, merge_template
-from vaultbridge.engine.operation_base import NoteEdit
 from vaultbridge.engine.operations import Append, Insert, InsertTemplate, SetProperty
+from vaultbridge.engine.operations.base import NoteEdit
 from vaultbridge.errors import EditRefused, NoteNotFound, StaleWrite
 from vaultbridge.vault.paths import VaultPath
 
-MakeVault = Callable[..., Engine]
+MakeVault = Callable[..., DirectEngine]
 
 FILES = {
     ".obsidian/templates.json": '{"folder":"T"}',
@@ -26,7 +26,7 @@ FILES = {
 N = VaultPath("N.md")
 
 
-def merge(engine: Engine, template: str, *, heading: str = "", line: int = 0) -> list[NoteEdit]:
+def merge(engine: DirectEngine, template: str, *, heading: str = "", line: int = 0) -> list[NoteEdit]:
     text = engine.expand(template, "N")
     return merge_template(text, template, engine.view(N).note, N, heading=heading, line=line)
 

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from support.index import another_leader
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.files import choose_attachment_path
 from vaultbridge.engine.finder import Finder
-from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import Append, Create, Delete, Move, RenameTag, Write
+from vaultbridge.engine.operations.base import Operation
 from vaultbridge.engine.queries import Queries
 from vaultbridge.errors import AmbiguousName, EditRefused, NoteNotFound
+from vaultbridge.index.store.database import Index
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import Scope
 
@@ -28,7 +29,7 @@ def make_unindexed(make_vault: MakeVault) -> Iterator[MakeVault]:
     """Like `make_vault`, with an index that another process has only just begun."""
     with ExitStack() as leading:
 
-        def make(*args: Any, **options: Any) -> Engine:
+        def make(*args: Any, **options: Any) -> DirectEngine:
             engine = make_vault(*args, **options)
             leading.enter_context(another_leader(engine.cache))
             return engine
@@ -83,14 +84,14 @@ def test_an_index_that_becomes_complete_right_after_its_answer_is_queried_again(
 class CompleteAfterwards(Queries):
     """The index is complete a moment after it was asked for a name: its leader has built it."""
 
-    def __init__(self, engine: Engine, let_build: Callable[[], None]) -> None:
+    def __init__(self, engine: DirectEngine, let_build: Callable[[], None]) -> None:
         super().__init__(engine.root, engine.index_sync, Scope(), lambda: engine.settings)
         self._engine = engine
         self._let_build = let_build
 
-    def find(self, name: str, *, source: str = "") -> VaultPath:
+    def find(self, name: str, *, source: str = "", index: Index | None = None) -> VaultPath:
         try:
-            return super().find(name, source=source)
+            return super().find(name, source=source, index=index)
         finally:
             self._let_build()
             self._engine.index_sync.refresh()
@@ -101,7 +102,7 @@ def make_waiting(make_vault: MakeVault) -> Iterator[MakeVault]:
     """Like `make_vault`, with a first build by another process that ends while a change waits for it."""
     with ExitStack() as leading:
 
-        def make(files: dict[str, str | bytes], **options: Any) -> Engine:
+        def make(files: dict[str, str | bytes], **options: Any) -> DirectEngine:
             def end_build(point: str) -> None:
                 if point == "waiting for the index":
                     leading.close()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,8 @@ from vaultbridge.index.ranking import candidates, forms
 from vaultbridge.index.ranking.question import is_plain, read_question
 from vaultbridge.index.ranking.rank import RANKED_NOTES, RankedPage, rank
 from vaultbridge.index.ranking.views import ExtraView
+from vaultbridge.index.store.database import Index
+from vaultbridge.index.sync import Synchronizer
 
 Make = Callable[[dict[str, str | bytes]], Vault]
 
@@ -620,6 +624,29 @@ def test_a_pair_across_the_border_of_a_function_word_is_part_of_no_word(make_vau
 def test_ideographs_of_japanese_and_korean_syllables_are_not_words() -> None:
     for text in ("設定を変更する方法", "설정을 변경하는 방법"):
         assert not any(unit.faint for unit in read_question(text).units)
+
+
+def test_the_order_in_which_notes_came_makes_no_difference(make_vault: Make, tmp_path: Path) -> None:
+    """Many have the same preliminary score, and only some of those are read or ranked."""
+    draw = random.Random(3)
+    words = [f"w{number}" for number in range(12)]
+    notes = {
+        f"n{number}.md": f"{' '.join(draw.choices(words, k=4))} [[n{draw.randrange(300)}]]".encode()
+        for number in range(300)
+    }
+    later = draw.sample(sorted(notes), 150)
+    vault = make_vault({path: text for path, text in notes.items() if path not in later})
+    vault.write({path: notes[path] for path in later})
+    vault.sync_all()
+    (tmp_path / "another").mkdir()
+    rebuilt = Index.open(tmp_path / "another")
+    Synchronizer(vault.root, rebuilt).sync_all()
+    for question in ("w1", "w2 w3", "w4 w5 w6", "what of w7", "w8 w9 w10 w11 w1"):
+        first, second = (rank(index, question, limit=60) for index in (vault.index, rebuilt))
+        assert list_paths(first) == list_paths(second), question
+        assert [note.score for note in first.notes] == [note.score for note in second.notes]
+        assert (first.total, first.with_all_words) == (second.total, second.with_all_words)
+    rebuilt.close()
 
 
 def test_the_address_of_a_heading_that_is_a_link_says_nothing_of_its_section(make_vault: Make) -> None:

@@ -259,6 +259,31 @@ def test_a_rebuilt_full_index_is_followed_from_the_start(empty_scoped: Scoped, t
     assert empty_scoped.dump() == empty_scoped.dump_of_visible_files(tmp_path / "bare")
 
 
+def test_what_a_reader_remembers_is_right_after_a_second_filling(empty_scoped: Scoped) -> None:
+    """It is filled again in the same file, so a position of the log before must not be one after."""
+    vault, index = empty_scoped.vault, empty_scoped.index
+    vault.write({f"n{number}.md": "text" for number in range(30)})
+    vault.sync_all()
+    assert empty_scoped.sync.catch_up()
+    for number in range(30):
+        vault.remove(f"n{number}.md")
+    vault.write({f"m{number}.md": "text" for number in range(30)})
+    vault.sync_all()
+    assert empty_scoped.sync.catch_up()
+    with index.reading() as db:
+        assert len(index.paths(db)) == len(index.searchable(db)) == 30
+    vault.index.rebuild()
+    vault.sync_all()
+    for turn in range(3):
+        vault.write({f"{turn} {number}.md": "more" for number in range(30)})
+        vault.sync_all()
+        assert empty_scoped.sync.catch_up()
+    with index.reading() as db:
+        assert index.paths(db) == dict(db.execute("SELECT id, path FROM files"))
+        assert sorted(index.table(db)) == sorted(index.paths(db).values())
+        assert index.searchable(db) == index.paths(db).keys()
+
+
 def test_a_deleted_file_is_filled_again(empty_scoped: Scoped, tmp_path: Path) -> None:
     vault = empty_scoped.vault
     vault.write({"a.md": "text", "Private/one.md": "secret"})

@@ -91,6 +91,25 @@ def test_an_index_deleted_while_open_is_empty_and_usable(make_vault: MakeVault) 
     assert search(vault.index, "word").total == 1
 
 
+def test_a_query_under_way_when_the_file_is_replaced_leaves_nothing_of_it(make_vault: MakeVault) -> None:
+    """Neither its connection nor the words that it loads are used for later queries."""
+    vault = make_vault({"a.md": "bridging", "b.md": "oldest"})
+    with vault.index.reading() as before:
+        schema.remove(vault.index.file)
+        assert vault.index.status().state == "empty"
+        vault.index.terms.refresh(before)
+        assert vault.index.terms.find_containing("old") == ["oldest"]
+    vault.write({"b.md": "newest"})
+    vault.sync_all()
+    for _ in range(3):
+        assert [hit.path for hit in search(vault.index, "ewes").hits] == ["b.md"]
+        assert search(vault.index, "oldest").total == 0
+    vault.remove("b.md")
+    vault.sync_all()
+    for _ in range(3):
+        assert search(vault.index, "newest").total == 0
+
+
 def test_a_failed_write_leaves_everything_as_it_was(make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "word"})
     before = vault.dump(), vault.index.status()

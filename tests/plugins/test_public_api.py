@@ -14,7 +14,7 @@ from support.files import write_vault
 from support.plugins import PluginFolder
 from support.tools import open_harness
 from vaultbridge import errors
-from vaultbridge.engine.vocabulary import OPERATIONS
+from vaultbridge.engine.operations.vocabulary import OPERATIONS
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.plugins.decorator import ANSWER_BYTES
 from vaultbridge.plugins.loading import LOAD_SECONDS

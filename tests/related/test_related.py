@@ -13,7 +13,7 @@ import pytest
 from support.files import write_vault
 from support.scripts import draw_words
 from support.tools import NOW
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.related.edits import convert_edit
 from vaultbridge.engine.related.find import Related, find_related, find_related_to_text
 from vaultbridge.engine.related.vault_wide import look_over_vault
@@ -22,15 +22,17 @@ from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.write.trash import Trash
 
-Open = Callable[..., Engine]
+Open = Callable[..., DirectEngine]
 
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Iterator[Open]:
-    engines: list[Engine] = []
+    engines: list[DirectEngine] = []
 
-    def make(files: dict[str, str | bytes], *, scope: Scope | None = None, name: str = "vault") -> Engine:
-        engine = Engine(
+    def make(
+        files: dict[str, str | bytes], *, scope: Scope | None = None, name: str = "vault"
+    ) -> DirectEngine:
+        engine = DirectEngine(
             write_vault(tmp_path / name, files),
             cache=tmp_path / f"cache {len(engines)}",
             trash=Trash({"HOME": str(tmp_path / "home")}),
@@ -45,11 +47,11 @@ def opened(tmp_path: Path) -> Iterator[Open]:
         engine.close()
 
 
-def list_related(engine: Engine, name: str, limit: int = 60) -> dict[str, Related]:
+def list_related(engine: DirectEngine, name: str, limit: int = 60) -> dict[str, Related]:
     return {related.path: related for related in find_related(engine, engine.find(name), limit=limit).rows}
 
 
-def list_linked_pairs(engine: Engine) -> set[tuple[str, str]]:
+def list_linked_pairs(engine: DirectEngine) -> set[tuple[str, str]]:
     pairs = set()
     for indexed in engine.queries.notes():
         for to in indexed.resolved:
@@ -58,7 +60,7 @@ def list_linked_pairs(engine: Engine) -> set[tuple[str, str]]:
     return pairs
 
 
-def read_contents(engine: Engine) -> dict[str, bytes]:
+def read_contents(engine: DirectEngine) -> dict[str, bytes]:
     folder = engine.root.folder
     return {place.relative_to(folder).as_posix(): place.read_bytes() for place in folder.rglob("*.md")}
 

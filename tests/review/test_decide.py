@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 
 from support.review import Reviewed
-from vaultbridge.engine.operation_base import Operation
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.operations import (
     AddFile,
     Append,
@@ -19,8 +22,9 @@ from vaultbridge.engine.operations import (
     SetProperty,
     Write,
 )
-from vaultbridge.errors import EditRefused, InvalidArgument
-from vaultbridge.review.decide import EDITED_NOTICE, FileDecision
+from vaultbridge.engine.operations.base import Operation
+from vaultbridge.errors import EditRefused, EngineFailure, InvalidArgument
+from vaultbridge.review.decide import EDITED_NOTICE, Decider, FileDecision
 from vaultbridge.vault.scope import Scope
 
 Make = Callable[..., Reviewed]
@@ -342,3 +346,89 @@ def test_a_change_that_somebody_made_already_is_accepted_without_one(reviewed: M
     vault.write("A.md", NOTE.replace("line 2\n", "LINE 2\n"))
     result = vault.decider.accept(number, by="page", seen=vault.read_hash(number))
     assert (result.outcome, result.change) == ("accepted", 0)
+
+
+@pytest.mark.parametrize(
+    "operations",
+    [
+        (Delete(note="A"),),
+        (Delete(note="F/"),),
+        (Move(note="C", to="Z"), Write(note="F/A", content="brand new\n", force=True)),
+        (Write(note="F/A", content="brand new\n", force=True),),
+        (Move(note="A", to="Y"), Write(note="Y", content="brand new\n", force=True)),
+    ],
+    ids=["delete", "delete folder", "batch", "write", "move and write"],
+)
+def test_what_is_saved_while_a_decision_is_carried_out_is_not_lost_unseen(
+    reviewed: Make, operations: tuple[Operation, ...]
+) -> None:
+    """As it was found: the result was as shown, but the text that was deleted or replaced was another."""
+    vault = reviewed({"F/A.md": "a\n", "C.md": "[[A]]\n"}, scope=Scope(deny=("Private/",)))
+    number = vault.ask(*operations)
+    for step in itertools.count(1):
+        seen = vault.read_hash(number)
+        last_moment = LastMoment(vault, step)
+        result = Decider(vault.owner, vault.store, last_moment).accept(number, by="page", seen=seen)
+        if not last_moment.saved:
+            assert result.outcome == "accepted"
+            break
+        assert result.outcome == "shown-again"
+        assert (vault.folder / "F" / "A.md").read_bytes() == last_moment.saved
+
+
+class LastMoment:
+    """Each step of a decision opens the vault as the assistant sees it: this saves a note before one."""
+
+    def __init__(self, vault: Reviewed, step: int) -> None:
+        self.vault = vault
+        self.step = step
+        self.saved = b""
+
+    def __call__(self, scope: Scope) -> DirectEngine:
+        self.step -= 1
+        if self.step == 0:
+            note = self.vault.folder / "F" / "A.md"
+            self.saved = note.read_bytes() + b"saved\n"
+            note.write_bytes(self.saved)
+        return self.vault.open(scope)
+
+
+def test_a_decision_that_could_not_be_stored_can_be_made_again(reviewed: Make) -> None:
+    """As it was found: a rejection that failed on a full disk left the proposal `being reviewed by somebody
+    else` as long as the process lived."""
+    vault = reviewed({"A.md": "one\n"})
+    number = vault.ask(Append(note="A", content="two"))
+    with closing(sqlite3.connect(vault.engine.state / "review.sqlite", isolation_level=None)) as db:
+        db.execute(
+            "CREATE TRIGGER full BEFORE UPDATE ON proposals WHEN NEW.status IN ('accepted', 'rejected')"
+            " BEGIN SELECT RAISE(ABORT, 'the disk is full'); END"
+        )
+        for decide in (vault.decider.reject, vault.decider.accept):
+            with pytest.raises(EngineFailure, match="full"):
+                decide(number, by="page")
+            assert vault.store.get(number).status == "waiting"
+        db.execute("DROP TRIGGER full")
+    assert vault.decider.reject(number, by="page").outcome == "rejected"
+
+
+def test_a_new_note_pins_links_that_were_written_while_it_waited(reviewed: Make) -> None:
+    """As it was found: it was shown again without end, and never with the new link."""
+    vault = reviewed({"F/Note.md": "old\n"})
+    number = vault.ask(Create(note="./Note.md", content="new\n"))
+    seen = vault.read_hash(number)
+    vault.write("B.md", "[[Note]]\n")
+    vault.owner.index_sync.refresh()
+    assert vault.decider.accept(number, by="page", seen=seen).outcome == "shown-again"
+    assert {row.path for row in vault.store.get(number).rows} == {"Note.md", "B.md"}
+    assert vault.decider.accept(number, by="page", seen=vault.read_hash(number)).outcome == "accepted"
+    assert (vault.read("B.md"), vault.read("Note.md")) == ("[[F/Note]]\n", "new\n")
+
+
+def test_a_new_note_pins_links_in_private_notes_silently(reviewed: Make) -> None:
+    """As it was found: nobody could ever accept it."""
+    files = {"F/Note.md": "old\n", "Private/P.md": "[[Note]]\n"}
+    vault = reviewed(files, scope=Scope(deny=("Private/",)))
+    number = vault.ask(Create(note="./Note.md", content="new\n"))
+    assert vault.decider.accept(number, by="page", seen=vault.read_hash(number)).outcome == "accepted"
+    assert {row.path for row in vault.store.get(number).rows} == {"Note.md"}
+    assert vault.read("Private/P.md") == "[[F/Note]]\n"

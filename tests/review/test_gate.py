@@ -14,13 +14,26 @@ import pytest
 from msgspec.structs import replace
 
 from support.review import QuietCaller, Reviewed
-from vaultbridge.engine.operation_base import Operation
-from vaultbridge.engine.operations import Append, Create, Delete, Move, RenameTag, ReplaceText, Write
+from vaultbridge.engine import DirectEngine
+from vaultbridge.engine.operations import (
+    Append,
+    Create,
+    Delete,
+    Move,
+    RenameTag,
+    ReplaceSection,
+    ReplaceText,
+    Write,
+)
+from vaultbridge.engine.operations.base import Operation
+from vaultbridge.engine.outcome import Outcome
+from vaultbridge.engine.plan import Plan
 from vaultbridge.errors import ChangeRejected, EngineFailure, InvalidArgument
 from vaultbridge.review.policy import MANY_FILES, ChangePending, Review
 from vaultbridge.review.store import WAITING_PROPOSALS, WAITING_SECONDS, ReviewStore, store_of
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.write.trash import Trash
 
 Make = Callable[..., Reviewed]
 
@@ -386,3 +399,22 @@ def test_a_deleted_state_folder_gives_no_number_again_and_lets_nothing_through(
         assert vault.ask(Append(note="A", content="z"), review="off") > asked
     finally:
         engine.close()
+
+
+def test_a_change_that_became_destructive_when_it_was_drafted_again_waits(reviewed: Make) -> None:
+    """The section gets a long text after the change was judged and before it is written."""
+    vault = reviewed({"A.md": "# Top\n\n## Sub\n\nold\n"})
+    saved = "# Top\n\n## Sub\n\n" + " ".join(f"word{number}" for number in range(400)) + "\n"
+
+    class SavedFirst(DirectEngine):
+        def carry_out(self, plan: Plan, *, actor: str = "") -> Outcome:
+            vault.write("A.md", saved)
+            return super().carry_out(plan, actor=actor)
+
+    home = str(vault.base / "home")
+    with SavedFirst(vault.folder, cache=vault.base / "cache", trash=Trash({"HOME": home})) as engine:
+        vault.engine.close()
+        vault.engine = engine
+        number = vault.ask(ReplaceSection(note="A", heading="Sub", content="new"), review="destructive")
+    assert vault.store.get(number).why == "loss"
+    assert vault.read("A.md") == saved

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.review import Reviewed
-from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import (
     Append,
     Create,
@@ -22,9 +21,10 @@ from vaultbridge.engine.operations import (
     ReplaceText,
     SetProperty,
 )
-from vaultbridge.engine.outcome import Outcome, Planned, PlannedFile
+from vaultbridge.engine.operations.base import Operation
+from vaultbridge.engine.plan import PlannedFile, PlannedFiles
 from vaultbridge.review.loss import HALF, MEASURED_CHARS, MUCH_LOST, SOME_LOST, loses_much, measure
-from vaultbridge.review.policy import find_reason
+from vaultbridge.review.policy import find_danger
 
 Make = Callable[..., Reviewed]
 
@@ -53,7 +53,7 @@ def changed(before: str | bytes, after: str | bytes, path: str = "N.md") -> Plan
 
 
 def waits(*files: PlannedFile) -> bool:
-    return find_reason("destructive", Planned(files, Outcome(files=())), ()) is not None
+    return find_danger(PlannedFiles(files)) is not None
 
 
 LONG = make_text(1)

@@ -114,7 +114,7 @@ def test_of_many_deciders_one_decides(reviewed: Make) -> None:
                 outcomes.append(decider.reject(number, by="terminal").outcome)
         except InvalidArgument as error:
             # One that comes while another decides is refused with other words than one that comes later.
-            assert "is no longer waiting" in str(error) or "being decided" in str(error)
+            assert "is no longer waiting" in str(error) or "being reviewed by somebody else" in str(error)
 
     threads = [threading.Thread(target=decide, args=(odd % 2 == 0,)) for odd in range(6)]
     for thread in threads:

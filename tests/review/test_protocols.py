@@ -220,6 +220,32 @@ async def test_a_client_with_elicitation_asks_its_user(
             assert read(served.vault) == HELLO
 
 
+@pytest.mark.parametrize("way", ["stdio", "mcp", "stateless"])
+async def test_what_is_saved_while_the_client_asks_its_user_is_shown_before_it_is_deleted(
+    serving: Serving, way: str
+) -> None:
+    """As it was found with clients that repeat the call with the answer: what the user had accepted was one
+    text, and another one was deleted."""
+    asked: list[str] = []
+
+    async with serving(ALL) as served:
+
+        async def answer(context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
+            asked.append(params.message)
+            if len(asked) > 1:
+                return types.ElicitResult(action="decline")
+            (served.vault / "Hello.md").write_text("an hour of work\n", "utf-8")
+            return types.ElicitResult(action="accept", content={"apply": True})
+
+        async with connect(served, way, elicitation_callback=answer) as client:
+            call = client.call_tool("obsidian_delete_note", {"path": "Hello.md"})
+            result = await asyncio.wait_for(call, BOUND)
+            assert result.is_error
+            assert len(asked) == 2
+            assert "-an hour of work" in asked[1]
+            assert read(served.vault) == "an hour of work\n"
+
+
 async def test_a_client_is_not_asked_while_the_page_is_open(serving: Serving) -> None:
     async def answer(context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
         raise AssertionError("the client was asked")

@@ -11,13 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support.review import Reviewed
-from vaultbridge.engine import Engine
-from vaultbridge.engine.operation_base import Operation, Undo
+from vaultbridge.engine import DirectEngine, Engine
 from vaultbridge.engine.operations import Append, Create, Delete, Merge, Move, ReplaceText, Write
-from vaultbridge.errors import EditRefused, InvalidArgument, PermissionDenied
+from vaultbridge.engine.operations.base import Operation, Undo
+from vaultbridge.errors import EditRefused, InvalidArgument, PermissionDenied, VaultbridgeError
 from vaultbridge.review.decide import FileDecision
 from vaultbridge.review.policy import ChangePending
-from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.write.journal import Journal
+from vaultbridge.vault.write.transaction import Transactor
 
 Make = Callable[..., Reviewed]
 
@@ -138,8 +139,9 @@ def test_force_never_removes_what_a_person_wrote_into_a_new_note(reviewed: Make)
     vault.write("Log.md", FIFTY)
     for review in ("off", "all"):
         for force in (False, True):
-            with pytest.raises(EditRefused):
-                vault.with_gate(review).undo(number, force=force, actor="robot")
+            for dry_run in (True, False):
+                with pytest.raises(EditRefused):
+                    vault.with_gate(review).undo(number, force=force, actor="robot", dry_run=dry_run)
     assert vault.read("Log.md") == FIFTY
     assert vault.store.waiting() == ()
     assert vault.owner.undo(number, force=True, actor="cli").change_id
@@ -157,8 +159,10 @@ def test_force_reaches_nobody_elses_later_text(reviewed: Make, who: str) -> None
         change(vault.owner, theirs, actor="cli")
     else:
         change(vault.with_gate("off", token="b"), theirs, actor="robot" if who == "same name" else "other")
-    with pytest.raises(EditRefused, match=r"Somebody else has changed A\.md"):
-        robot.undo(number, force=True, actor="robot")
+    # As it was found: the dry run said that it would be undone.
+    for dry_run in (True, False):
+        with pytest.raises(EditRefused, match=r"Somebody else has changed A\.md"):
+            robot.undo(number, force=True, actor="robot", dry_run=dry_run)
     # Its own change on top of theirs does not make theirs its own.
     change(robot, Append(note="A", content="own"))
     with pytest.raises(EditRefused, match=r"Somebody else has changed A\.md"):
@@ -276,24 +280,27 @@ def test_an_unknown_change_is_named(reviewed: Make) -> None:
 def test_a_gated_engine_has_no_other_way_to_change_a_file(reviewed: Make) -> None:
     vault = reviewed(FILES)
     number = change(vault.with_gate("off"), Append(note="A", content="x"))
+    ways = {"transactor", "carry_out", "with_plan", "record", "close"}
+    assert ways <= set(dir(vault.engine))
     for engine in (vault.with_gate("all"), vault.engine.for_reading):
-        with pytest.raises(PermissionDenied):
-            engine.transactor.undo(number, actor="robot")
-        with pytest.raises(PermissionDenied):
-            engine.transactor.apply([], actor="robot", label="")
-        with pytest.raises(PermissionDenied):
-            engine.record(VaultPath("A.md"), None, b"x", actor="robot", label="")
-    with pytest.raises(PermissionDenied, match="only reads"):
-        vault.engine.for_reading.apply([Delete(note="A")])
-    # A tool that brings a gate of its own adds it to ours.
+        assert not ways & {*dir(engine), *vars(engine), *dir(engine._vault)}
+        held = [getattr(engine, name, None) for name in dir(engine) if not name.startswith("_")]
+        assert not [part for part in held if isinstance(part, Transactor | DirectEngine)]
+        with pytest.raises(PermissionDenied, match="only reads"):
+            engine.for_reading.undo(number, actor="robot")
+        with pytest.raises(PermissionDenied, match="only reads"):
+            engine.for_reading.apply([Delete(note="A")])
+        # As it was found: the plan of an undo carried itself out, and the journal could be written.
+        for plan in (engine.plan([Undo(change=number)]), engine.plan([Append(note="A", content="y")])):
+            reached = list_reachable(engine) + list_reachable(plan)
+            assert not [part for part in reached if isinstance(part, Transactor | DirectEngine | Journal)]
+            assert not ways & {name for part in list_reachable(plan) for name in dir(part)}
+    assert [entry.id for entry in vault.engine.history.changes()] == [number]
+    # A tool that brings a gate of its own does not get rid of ours.
     gated = vault.with_gate("all")
-    gate = vault.engine.for_reading._gate
-    assert gate is not None
-    with pytest.raises(PermissionDenied):
-        gated.with_gate(gate).apply([Delete(note="A")])
 
     class Lenient:
-        def __call__(self, engine: Engine, operations: Any, *, label: str, actor: str) -> Any:
+        def __call__(self, engine: DirectEngine, operations: Any, *, label: str, actor: str) -> Any:
             return engine.apply(operations, label=label, actor=actor)
 
         def author(self, engine: Engine, actor: str) -> str:
@@ -301,6 +308,22 @@ def test_a_gated_engine_has_no_other_way_to_change_a_file(reviewed: Make) -> Non
 
     with pytest.raises(ChangePending):
         gated.with_gate(Lenient()).apply([Delete(note="A")])
+
+
+def list_reachable(start: object) -> list[object]:
+    """Every object of ours that public names lead to."""
+    reached: dict[int, object] = {}
+    waiting = [start]
+    while waiting:
+        part = waiting.pop()
+        if id(part) in reached or not type(part).__module__.startswith("vaultbridge."):
+            continue
+        reached[id(part)] = part
+        for name in dir(part):
+            if not name.startswith("_"):
+                with contextlib.suppress(VaultbridgeError, NotImplementedError):
+                    waiting.append(getattr(part, name))
+    return [*reached.values()]
 
 
 WRITERS = st.sampled_from(["robot", "other", "owner", "editor"])

@@ -47,7 +47,7 @@ def test_live_settings_are_distinguished_from_those_that_wait(
     assert change.keys == ("scope.read_only",)
     assert change.config.scope.read_only
     assert change.config.server.port is None
-    assert "Now in force: scope.read_only" in caplog.text
+    assert "Now in effect: scope.read_only" in caplog.text
     assert "These take effect at the next start: vaults.path, server.port" in caplog.text
 
 

@@ -16,6 +16,7 @@ from vaultbridge.server.config.model import (
     Config,
     VaultConfig,
     apply_environment,
+    choose_config,
     config_file,
     describe_vaults,
     load_config,
@@ -100,6 +101,41 @@ def list_keys() -> Iterator[str]:
 
 def test_without_a_file_there_is_an_empty_configuration(tmp_path: Path) -> None:
     assert load_config(tmp_path / "config.toml") == EMPTY
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_file_that_is_named_has_to_be_there(tmp_path: Path, linked: bool) -> None:
+    """Its limits would be lost, and nobody would notice."""
+    file = tmp_path / "mine.toml"
+    if linked:
+        file.symlink_to(tmp_path / "away.toml")
+    environ = {"HOME": str(tmp_path), "VAULTBRIDGE_CONFIG": str(file)}
+    by_option = choose_config({"HOME": str(tmp_path)}, named=file)
+    for chosen, named_by in ((choose_config(environ), "VAULTBRIDGE_CONFIG"), (by_option, "--config")):
+        assert chosen.path == file
+        for use in (chosen.load, chosen.check):
+            with pytest.raises(InvalidArgument) as refused:
+                use()
+            assert refused.value.message == f"There is no file 'mine.toml', which {named_by} names."
+            assert f"leave {named_by} out" in refused.value.hint
+            assert str(tmp_path) not in str(refused.value)
+    (tmp_path / ("away.toml" if linked else "mine.toml")).write_text("[scope]\nread_only = true\n", "utf-8")
+    for chosen in (choose_config(environ), by_option):
+        chosen.check()
+        assert chosen.load().scope.read_only
+
+
+@pytest.mark.parametrize("environ", [{}, {"VAULTBRIDGE_CONFIG": ""}, {"XDG_CONFIG_HOME": "/nowhere"}])
+def test_at_the_usual_place_there_may_be_no_file(tmp_path: Path, environ: dict[str, str]) -> None:
+    chosen = choose_config({"HOME": str(tmp_path), **environ})
+    chosen.check()
+    assert chosen.load() == EMPTY
+
+
+def test_the_command_line_s_file_is_read_instead_of_the_environment_s(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path), "VAULTBRIDGE_CONFIG": str(tmp_path / "missing.toml")}
+    (tmp_path / "mine.toml").write_text("[log]\nlevel = 'debug'\n", "utf-8")
+    assert choose_config(environ, named=tmp_path / "mine.toml").load().log.level == "debug"
 
 
 def test_every_key_can_be_written(tmp_path: Path) -> None:

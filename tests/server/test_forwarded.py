@@ -58,12 +58,6 @@ def routes(monkeypatch: pytest.MonkeyPatch) -> Routes:
     return list_routes
 
 
-def read_own_token(served: Served) -> str:
-    lock = next(served.home.glob(".claude/ide/*.lock"))
-    token: str = json.loads(lock.read_text())["authToken"]
-    return token
-
-
 async def send(
     served: Served, method: str, path: str, headers: Mapping[str, str], url: str = ""
 ) -> tuple[int, str]:

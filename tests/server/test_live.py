@@ -289,7 +289,7 @@ async def test_settings_that_wait_for_the_next_start_are_named(
             return "next start: ide.name" in caplog.text
 
         await served.until(is_announced)
-        assert "Now in force: log.level" in caplog.text
+        assert "Now in effect: log.level" in caplog.text
         assert logging.getLogger("vaultbridge").level == logging.DEBUG
     logging.getLogger("vaultbridge").setLevel(logging.NOTSET)
 

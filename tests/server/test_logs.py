@@ -29,11 +29,11 @@ def restored() -> Iterator[None]:
 
 def test_a_log_is_one_line_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     start_logging("info")
-    logging.getLogger("vaultbridge.config").info("Now in force: %s", "log.level")
+    logging.getLogger("vaultbridge.config").info("Now in effect: %s", "log.level")
     logging.getLogger("vaultbridge.config").debug("not logged")
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err.endswith(" INFO    vaultbridge.config: Now in force: log.level\n")
+    assert printed.err.endswith(" INFO    vaultbridge.config: Now in effect: log.level\n")
     assert printed.err.count("\n") == 1
 
 

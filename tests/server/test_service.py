@@ -129,10 +129,13 @@ def test_it_listens_on_this_machine_only_and_needs_a_token() -> None:
 def test_a_shell_s_settings_of_where_things_are_go_with_it() -> None:
     made = make_service(["vb"], [Path("/v")], 1, {"XDG_CONFIG_HOME": "/conf", "VAULTBRIDGE_CACHE": "/cache"})
     assert made.environ == (
-        ("VAULTBRIDGE_CONFIG", "/conf/vaultbridge/config.toml"),
+        ("XDG_CONFIG_HOME", "/conf"),
         ("VAULTBRIDGE_CACHE", "/cache"),
         ("VAULTBRIDGE_STATE", "/cache/state"),
     )
+    # The file that is named has to be there; the one in a folder may be missing.
+    both = {"XDG_CONFIG_HOME": "/conf", "VAULTBRIDGE_CONFIG": "/mine.toml"}
+    assert make_service(["vb"], [Path("/v")], 1, both).environ == (("VAULTBRIDGE_CONFIG", "/mine.toml"),)
     # Naming the cache alone would move the state below it.
     made = make_service(["vb"], [Path("/v")], 1, {"XDG_CACHE_HOME": "/c", "HOME": "/h"})
     assert made.environ == (
@@ -155,7 +158,7 @@ def test_the_port_stays(tmp_path: Path) -> None:
 def test_without_systemd_it_says_what_works_instead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a container."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(EngineFailure, match="no systemd for your user here") as refused:
+    with pytest.raises(EngineFailure, match="systemd is not running for your user here") as refused:
         check_system(SERVICE, Systemd())
     assert "`vaultbridge page` starts a bridge whenever" in refused.value.hint
     assert "serve '/home/me/My Notes'" in refused.value.hint

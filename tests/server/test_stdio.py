@@ -124,8 +124,10 @@ def test_with_tools_of_ones_own_the_first_list_is_the_whole_one(tmp_path: Path, 
     config = tmp_path / (".config" if where == "HOME" else "config") / "vaultbridge"
     value = {"HOME": tmp_path, "XDG_CONFIG_HOME": config.parent, "VAULTBRIDGE_CONFIG": config / "config.toml"}
     environ = {"HOME": str(tmp_path), where: str(value[where]), "VAULTBRIDGE_VAULT": "/v"}
+    config.mkdir(parents=True)
+    (config / "config.toml").touch()
     assert make_plan(StdioOptions(), environ).settings.quick_list
-    (config / "tools").mkdir(parents=True)
+    (config / "tools").mkdir()
     assert not make_plan(StdioOptions(), environ).settings.quick_list
     (config / "config.toml").write_text("[tools]\nplugins = false\n")
     assert make_plan(StdioOptions(), environ).settings.quick_list

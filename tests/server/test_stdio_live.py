@@ -133,7 +133,7 @@ async def test_a_changed_scope_applies_at_once_and_settings_that_wait_are_named(
         assert "beta" in await process.text("read_note", name="Private/B")
         code, _, err = await process.end()
     assert code == 0
-    assert b"Now in force: scope.deny" in err
+    assert b"Now in effect: scope.deny" in err
     assert b"next start: tools.profile\n" in err
 
 

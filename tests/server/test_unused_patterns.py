@@ -58,7 +58,7 @@ FILES = [
     ],
 )
 def test_what_was_meant_is_suggested(pattern: str, suggestion: str) -> None:
-    (about,) = find_unused([ScopePattern("deny", pattern)], FILES)
+    (about,) = find_unused([ScopePattern("deny", pattern)], FILES, list)
     assert about.suggestion == suggestion
     assert repr(pattern) in str(about)
 
@@ -67,7 +67,51 @@ def test_what_was_meant_is_suggested(pattern: str, suggestion: str) -> None:
     "pattern", ["Private/", "PRIVATE", "Top", "*.md", "/Top.md", "Work\\\\Secrets", "**/Diary/"]
 )
 def test_a_pattern_that_matches_is_not_reported(pattern: str) -> None:
-    assert find_unused([ScopePattern("deny", pattern)], FILES) == []
+    assert find_unused([ScopePattern("deny", pattern)], FILES, list) == []
+
+
+EMPTY = ["Drafts", "Work/Later", "Work/Later/Deep"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "folder"),
+    [
+        ("Drafts/", "Drafts"),
+        ("drafts", "Drafts"),
+        ("Work\\Later", "Work/Later"),
+        ("**/Deep/", "Work/Later/Deep"),
+        ("D*s", "Drafts"),
+    ],
+)
+def test_a_pattern_for_an_empty_folder_is_not_called_mistyped(pattern: str, folder: str) -> None:
+    (about,) = find_unused([ScopePattern("deny", pattern)], FILES, lambda: EMPTY)
+    assert (about.empty_folder, about.suggestion) == (folder, "")
+    assert str(about) == (
+        f"The pattern {pattern!r} (deny) hides nothing yet: the folder {folder!r} is there, "
+        "but no file of the vault is in it."
+    )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "suggestion"),
+    [("Darfts/", "Drafts/"), ("Later/", "Work/Later/"), ("Drafts/*.md", ""), ("'Drafts'", "Drafts")],
+)
+def test_an_empty_folder_may_be_what_was_meant(pattern: str, suggestion: str) -> None:
+    folders = [*EMPTY, "Private", "Work", "Work/Secrets"]
+    (about,) = find_unused([ScopePattern("deny", pattern)], FILES, lambda: folders)
+    assert (about.empty_folder, about.suggestion) == ("", suggestion)
+
+
+def test_the_disk_is_asked_only_when_a_pattern_matches_no_file() -> None:
+    def read_folders() -> list[str]:
+        asked.append(1)
+        return []
+
+    asked: list[int] = []
+    assert find_unused([ScopePattern("deny", "Private/")], FILES, read_folders) == []
+    assert not asked
+    assert find_unused([ScopePattern("deny", "Nowhere/")], FILES, read_folders)
+    assert asked == [1]
 
 
 @given(st.text(alphabet="PrivateWok/*.md\"' [", min_size=1, max_size=12))
@@ -76,14 +120,14 @@ def test_a_suggestion_always_matches_something(pattern: str) -> None:
         Scope(deny=(pattern,))
     except InvalidArgument:
         return
-    for about in find_unused([ScopePattern("deny", pattern)], FILES):
+    for about in find_unused([ScopePattern("deny", pattern)], FILES, list):
         if about.suggestion:
-            assert find_unused([ScopePattern("deny", about.suggestion)], FILES) == []
+            assert find_unused([ScopePattern("deny", about.suggestion)], FILES, list) == []
 
 
 def test_in_a_large_vault_only_so_many_names_are_compared() -> None:
     files = [f"Folder {number}/note {number}.md" for number in range(NAMES_COMPARED)]
-    (about,) = find_unused([ScopePattern("deny", "Fodler 7/")], files)
+    (about,) = find_unused([ScopePattern("deny", "Fodler 7/")], files, list)
     assert about.suggestion.startswith("Folder")
 
 
@@ -110,11 +154,13 @@ VAULT = {"Private/diary.md": "zebra", "Work/Secrets/k.md": "k", "A.md": "a"}
 
 async def test_serve_says_in_its_log_which_patterns_match_nothing(tmp_path: Path, server: Served) -> None:
     vault = write_vault(tmp_path / "Notes", VAULT)
+    (vault / "Drafts/Old").mkdir(parents=True)
+    (vault / "Drafts/.DS_Store").write_bytes(b"")
     config = server.home / ".config/vaultbridge/config.toml"
     config.parent.mkdir(parents=True)
     config.write_text(f"[[vaults]]\npath = {json.dumps(str(vault))}\ndeny = ['Secrets/']\n", "utf-8")
     await server.answer("token", "make", "phone", "--deny", "Work/", "--deny", "Wrok/")
-    await server.start(vault, "--deny", "Pirvate/", "--deny", "Private/")
+    await server.start(vault, "--deny", "Pirvate/", "--deny", "Private/", "--deny", "drafts/")
     # It comes last.
     log = await wait_for_log(server.log, "(deny of the token phone) hides nothing")
     assert "The pattern 'Pirvate/' (deny) hides nothing" in log
@@ -122,6 +168,7 @@ async def test_serve_says_in_its_log_which_patterns_match_nothing(tmp_path: Path
     assert "The pattern 'Secrets/' (deny of the vault Notes) hides nothing" in log
     assert "The pattern 'Wrok/' (deny of the token phone) hides nothing" in log
     assert "'Private/' (deny)" not in log
+    assert "The pattern 'drafts/' (deny) hides nothing yet: the folder 'Drafts' is there" in log
     assert "'Work/'" not in log.replace("Did you mean 'Work/'", "")
     assert str(tmp_path) not in log
     # A pattern that is written while it runs is reported too.
@@ -159,6 +206,10 @@ async def test_a_pattern_for_several_vaults_has_to_match_in_one_of_them(
 ) -> None:
     first = write_vault(tmp_path / "First", VAULT)
     second = write_vault(tmp_path / "Second", {"B.md": "b"})
-    await server.start(first, second, "--deny", "Private/", "--deny", "Nowhere/")
-    log = await wait_for_log(server.log, "'Nowhere/' (deny) hides nothing")
+    (first / "Drafts").mkdir()
+    await server.start(first, second, "--deny", "Private/", "--deny", "Drafts/", "--deny", "Nowhere/")
+    log = await wait_for_log(server.log, "'Nowhere/' (deny) hides nothing:")
     assert "'Private/'" not in log
+    # The second vault has no such folder, the first one has.
+    assert log.count("'Drafts/' (deny) hides nothing") == 1
+    assert "'Drafts/' (deny) hides nothing yet" in log

@@ -81,10 +81,10 @@ def serve(requests: socket.socket) -> tuple[list[int], dict[str, object]] | None
             if not descriptors:
                 requests.close()
                 return None
-            *streams, body, answered = descriptors
+            *streams, body, channel = descriptors
             with open(body, "rb") as file:
                 request = json.load(file)
-            answer = socket.socket(fileno=answered)
+            answer = socket.socket(fileno=channel)
             if (pid := os.fork()) == 0:
                 signal.set_wakeup_fd(-1)
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)

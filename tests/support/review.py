@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from support.files import write_vault
-from vaultbridge.engine import Engine
-from vaultbridge.engine.operation_base import Operation
+from vaultbridge.engine import DirectEngine, Engine
+from vaultbridge.engine.operations.base import Operation
 from vaultbridge.engine.outcome import Outcome
 from vaultbridge.review.decide import Decider
 from vaultbridge.review.gate import Choice, ReviewGate
@@ -38,7 +38,7 @@ class QuietCaller:
     def can_ask(self) -> bool:
         return self.choices is not None
 
-    def ask(self, proposal: str, message: str, seconds: float) -> Choice:
+    def ask(self, proposal: str, version: str, message: str, seconds: float) -> Choice:
         assert self.choices is not None
         self.messages.append(message)
         if self.before is not None:
@@ -60,8 +60,8 @@ class Reviewed:
         self.owner = self.open(Scope())
         self.decider = Decider(self.owner, self.store, self.open)
 
-    def open(self, scope: Scope) -> Engine:
-        return Engine(
+    def open(self, scope: Scope) -> DirectEngine:
+        return DirectEngine(
             self.folder,
             cache=self.base / "cache",
             trash=Trash({"HOME": str(self.base / "home")}),

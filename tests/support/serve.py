@@ -192,7 +192,7 @@ async def serve_beside(
         **os.environ,
         "HOME": str(vault.parent / "home"),
         "VAULTBRIDGE_CACHE": str(vault.parent / "cache"),
-        "VAULTBRIDGE_CONFIG": str(vault.parent / "config" / "config.toml"),
+        "XDG_CONFIG_HOME": str(vault.parent / "config"),
     }
     process = await asyncio.create_subprocess_exec(
         *PROGRAM, "serve", str(vault), "--port", str(port), "--json", "--no-ide", *options,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.tools.base.answer import Answer
 from vaultbridge.tools.base.catalog import Catalog
@@ -25,7 +25,7 @@ NOW = datetime(2026, 3, 15, 21, 15)
 
 
 class ToolHarness:
-    def __init__(self, engine: Engine, catalog: Catalog, context: ToolContext) -> None:
+    def __init__(self, engine: DirectEngine, catalog: Catalog, context: ToolContext) -> None:
         self.engine = engine
         self.catalog = catalog
         self.context = context
@@ -92,7 +92,7 @@ def open_harness(
     clock: Callable[[], float] = NOW.timestamp,
     checkpoint: Callable[[str], None] = ignore_checkpoint,
 ) -> ToolHarness:
-    engine = Engine(
+    engine = DirectEngine(
         folder,
         cache=base / "cache",
         trash=Trash({"HOME": str(base / "home")}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from vaultbridge.editor.vault_view import EngineView
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.write.trash import Trash
 
@@ -16,7 +16,9 @@ class VaultView(EngineView):
     def __init__(self, folder: Path, scope: Scope | None = None, *, cache: Path | None = None) -> None:
         beside = folder.resolve().parent
         trash = Trash({"HOME": str(beside / "home")})
-        self.engine = Engine(folder, cache=cache or beside / "cache", trash=trash, scope=scope or Scope())
+        self.engine = DirectEngine(
+            folder, cache=cache or beside / "cache", trash=trash, scope=scope or Scope()
+        )
         super().__init__(self.engine)
 
     def close(self) -> None:

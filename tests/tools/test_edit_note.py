@@ -8,7 +8,7 @@ import pytest
 
 from support.edits import EDITS, NOTE, TEMPLATE
 from support.tools import Small
-from vaultbridge.engine.vocabulary import OPERATIONS, list_arguments
+from vaultbridge.engine.operations.vocabulary import OPERATIONS, list_arguments
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.tools.edit_note import EDIT_OPS

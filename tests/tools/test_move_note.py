@@ -9,7 +9,7 @@ import pytest
 
 from support.files import write_vault
 from support.tools import Small, ToolHarness
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.errors import (
     EditRefused,
     InvalidArgument,
@@ -134,7 +134,7 @@ def test_where_the_systems_trash_cannot_be_used_the_answer_says_so(tmp_path: Pat
     vault = tmp_path / "vault"
     write_vault(vault, {"A.md": "a"})
     trash = Trash({"HOME": str(tmp_path / "home")}, platform="win32")
-    with Engine(vault, cache=tmp_path / "cache", trash=trash, scope=Scope()) as engine:
+    with DirectEngine(vault, cache=tmp_path / "cache", trash=trash, scope=Scope()) as engine:
         harness = ToolHarness(engine, standard_catalog(), ToolContext(engines={engine.name: engine}))
         assert harness.data("delete_note", name="A")["went_to"] == ".trash in the vault"
         assert harness.read(".trash/A.md") == "a"

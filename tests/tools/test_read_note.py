@@ -164,6 +164,10 @@ def test_notes_without_room_are_named(small: Small) -> None:
     harness = small({"A.md": "a" * 5000, "B.md": "b" * 5000})
     text = harness.text("read_note", name="A", names=["B"], max_chars=150)
     assert text.endswith("(no room for: B; read them in another call)")
+    # Above the notes too, where a script looks and no note can write it.
+    assert text.startswith("[1 of 2 notes | no room for the rest]\n\n[A.md | hash ")
+    whole = harness.text("read_note", names=["A", "B"], max_chars=20_000)
+    assert whole.startswith("[A.md | hash ") and "no room" not in whole
 
 
 def test_a_name_may_be_an_alias_another_case_or_in_brackets(sample: ToolHarness) -> None:

@@ -100,7 +100,7 @@ def test_importing_the_catalog_loads_nothing_heavy() -> None:
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout.split() == [
         "vaultbridge.engine",
-        "vaultbridge.engine.operation_base",
         "vaultbridge.engine.operations",
-        "vaultbridge.engine.vocabulary",
+        "vaultbridge.engine.operations.base",
+        "vaultbridge.engine.operations.vocabulary",
     ]

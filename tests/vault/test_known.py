@@ -94,7 +94,7 @@ def test_the_error_for_a_missing_folder_names_no_folder_above_it(
 def test_a_missing_vault_lists_the_known_ones_by_name(
     environ: dict[str, str], config: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(VaultNotFound, match="knows no vaults"):
+    with pytest.raises(VaultNotFound, match="Obsidian has no vaults on this machine"):
         find_vault("Nope", environ=environ, platform="linux")
     register(
         config,

@@ -12,7 +12,7 @@ from vaultbridge.errors import InvalidArgument
 from vaultbridge.system import FileStat
 from vaultbridge.vault.paths import Root, vault_path
 from vaultbridge.vault.write import plan as plan_module
-from vaultbridge.vault.write.plan import Plan
+from vaultbridge.vault.write.plan import WritePlan
 from vaultbridge.vault.write.steps import (
     ContentImage,
     FolderMade,
@@ -35,12 +35,12 @@ def fail_to_recall(image: ContentImage) -> bytes:
 
 
 @pytest.fixture
-def plan(root: Root, trash: Trash) -> Plan:
-    return Plan(root, trash, datetime(2024, 5, 6), fail_to_recall)
+def plan(root: Root, trash: Trash) -> WritePlan:
+    return WritePlan(root, trash, datetime(2024, 5, 6), fail_to_recall)
 
 
 def test_planning_changes_nothing(
-    plan: Plan, folder: Path, home: Path, snapshot: Callable[[], dict[str, bytes | None]]
+    plan: WritePlan, folder: Path, home: Path, snapshot: Callable[[], dict[str, bytes | None]]
 ) -> None:
     (folder / "a.md").write_bytes(b"a")
     (folder / "b.md").write_bytes(b"b")
@@ -51,7 +51,7 @@ def test_planning_changes_nothing(
     assert [type(act) for act in plan.acts] == [Written, FolderMade, Moved, Trashed]
 
 
-def test_contents_before_and_after_are_stored_by_digest(plan: Plan, folder: Path) -> None:
+def test_contents_before_and_after_are_stored_by_digest(plan: WritePlan, folder: Path) -> None:
     (folder / "a.md").write_bytes(b"before")
     plan.add([WriteFile(P("a.md"), b"after")])
     [act] = plan.acts
@@ -60,12 +60,12 @@ def test_contents_before_and_after_are_stored_by_digest(plan: Plan, folder: Path
     assert plan.seen == {0: FileStat.of((folder / "a.md").stat())}
 
 
-def test_a_missing_folder_is_made_once_for_all_that_need_it(plan: Plan) -> None:
+def test_a_missing_folder_is_made_once_for_all_that_need_it(plan: WritePlan) -> None:
     plan.add([WriteFile(P("A/B/x.md"), b"x"), WriteFile(P("A/B/y.md"), b"y"), MakeFolder(P("a/b"))])
     assert [act.path for act in plan.acts if isinstance(act, FolderMade)] == ["A", "A/B"]
 
 
-def test_content_is_staged_in_a_folder_that_stays(plan: Plan, folder: Path) -> None:
+def test_content_is_staged_in_a_folder_that_stays(plan: WritePlan, folder: Path) -> None:
     (folder / "Old").mkdir()
     (folder / "Old" / "n.md").write_bytes(b"n")
     (folder / "Stay").mkdir()
@@ -87,7 +87,7 @@ def test_content_is_staged_in_a_folder_that_stays(plan: Plan, folder: Path) -> N
     }
 
 
-def test_a_moved_file_is_identified_by_inode_and_hash(plan: Plan, folder: Path) -> None:
+def test_a_moved_file_is_identified_by_inode_and_hash(plan: WritePlan, folder: Path) -> None:
     (folder / "a.md").write_bytes(b"a")
     plan.add([MoveFile(P("a.md"), P("b.md")), WriteFile(P("c.md"), b"c"), MoveFile(P("c.md"), P("d.md"))])
     first, _, second = plan.acts
@@ -96,7 +96,7 @@ def test_a_moved_file_is_identified_by_inode_and_hash(plan: Plan, folder: Path) 
     assert second.written_by == 1
 
 
-def test_too_many_steps_are_refused(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_steps_are_refused(plan: WritePlan, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan_module, "TRANSACTION_STEPS", 3)
     with pytest.raises(InvalidArgument, match="More than 3"):
         plan.add([MakeFolder(P(f"f{number}")) for number in range(4)])
@@ -104,6 +104,6 @@ def test_too_many_steps_are_refused(plan: Plan, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_notice_says_when_another_trash_is_used(root: Root, folder: Path, home: Path) -> None:
     (folder / "a.md").write_bytes(b"a")
-    plan = Plan(root, Trash({"HOME": str(home)}, platform="win32"), datetime(2024, 5, 6), fail_to_recall)
+    plan = WritePlan(root, Trash({"HOME": str(home)}, platform="win32"), datetime(2024, 5, 6), fail_to_recall)
     plan.add([TrashFile(P("a.md"), "system")])
     assert "the vault's .trash was used" in plan.notices[0]

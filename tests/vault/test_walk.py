@@ -14,7 +14,7 @@ from support.system_calls import refuse_call
 from vaultbridge.errors import NoteNotFound
 from vaultbridge.vault.file_types import kind_of
 from vaultbridge.vault.paths import Root, VaultPath
-from vaultbridge.vault.walk import WALK_DEPTH, FileEntry, Skipped, Unreadable, walk
+from vaultbridge.vault.walk import WALK_DEPTH, FileEntry, Skipped, Unreadable, list_folders, walk
 
 
 def list_entries(root: Root, folder: str = "") -> dict[str, FileEntry]:
@@ -196,6 +196,13 @@ def test_nesting_is_followed_only_so_deep(root: Root, folder: Path) -> None:
     (place / "too deep.md").write_text("")
     assert list_entries(root) == {}
     assert {why for _, why in list_skipped(root)} == {"too-deep"}
+
+
+def test_folders_are_listed_also_when_they_are_empty(root: Root, folder: Path) -> None:
+    for place in ("Empty", "A/Deep/Deeper", ".obsidian/plugins", "Cafe\u0301"):
+        (folder / place).mkdir(parents=True)
+    (folder / "A/n.md").write_text("n", "utf-8")
+    assert sorted(list_folders(root)) == ["A", "A/Deep", "A/Deep/Deeper", "Caf\u00e9", "Empty"]
 
 
 def test_one_folder_can_be_walked_alone_in_any_spelling(root: Root, folder: Path) -> None:

@@ -19,7 +19,7 @@ from vaultbridge.cli.terminal import Terminal, disarm, page_output, read_width, 
 from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, VaultbridgeError, VaultNotFound
 
 if TYPE_CHECKING:
-    from vaultbridge.engine import Engine
+    from vaultbridge.engine import DirectEngine, Engine
     from vaultbridge.engine.outcome import Outcome
     from vaultbridge.index.sync import SyncReport
     from vaultbridge.server.config.model import EmbeddingsConfig
@@ -61,18 +61,19 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
                 code = command(args)
             sys.stdout.flush()
         return code
-    except VaultbridgeError as error:
-        if isinstance(error, NoteNotFound) and not error.hint:
-            error.hint = "`vaultbridge search` finds notes by their words."
-        if isinstance(error, VaultNotFound):
-            _explain_missing_vault(parser, argv, error)
-        if not (isinstance(error, InvalidArgument) and _is_wrong_usage(parser, args, error)):
-            report(error, as_json=args.json)
+    except VaultbridgeError as raised:
+        failure = _find_missing_vault(args) or raised
+        if isinstance(failure, NoteNotFound) and not failure.hint:
+            failure.hint = "`vaultbridge search` finds notes by their words."
+        if isinstance(failure, VaultNotFound):
+            _explain_missing_vault(parser, argv, failure)
+        if not (isinstance(failure, InvalidArgument) and _is_wrong_usage(parser, args, failure)):
+            report(failure, as_json=args.json)
             return FAILED
         usage = parser.brief_usage()
-        sys.stderr.write(f"vaultbridge: {to_one_line(str(error))}\n{usage}\n")
+        sys.stderr.write(f"vaultbridge: {to_one_line(str(failure))}\n{usage}\n")
         if args.json:
-            emit({**_describe(error), "hint": error.hint or usage})
+            emit({**_describe(failure), "hint": failure.hint or usage})
         return USAGE
     except BrokenPipeError:
         raise  # `__main__` handles a reader that has gone
@@ -92,17 +93,37 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
         return 130
 
 
+def _find_missing_vault(args: argparse.Namespace) -> VaultNotFound | None:
+    """The error about the vault that was named, if there is none. It comes before all others: a word taken
+    for the vault is missing where it was meant, and `append ../Note text` has no text then."""
+    from vaultbridge.vault.obsidian import find_vault
+
+    if getattr(args, "vault_given", False):
+        try:
+            find_vault(args.vault)
+        except VaultNotFound as error:
+            return error
+        except VaultbridgeError:
+            pass
+    return None
+
+
 def _explain_missing_vault(parser: Parser, argv: list[str], error: VaultNotFound) -> None:
     """Say what only its owner may see: where the folder should be. In a folder of notes that Obsidian has
     never opened, give the command that uses it all the same."""
     from shlex import join
 
-    from vaultbridge.server.vault_choice import UnnamedVault, contains_notes, find_here
+    from vaultbridge.server.vault_choice import UnnamedVault, contains_notes, find_here, find_vault_around
 
     if error.place:
-        error.message = f"There is no folder {error.place}."
+        error.message = f"There is no folder {os.path.normpath(error.place)}."
         if not any(word.startswith(("-v", "--vault")) for word in argv):
-            error.hint = f"{error.hint} If that word is not the vault, name the vault with -v."
+            here = find_vault_around(find_here())
+            error.hint += (
+                " If you meant a note: give its path from the top of the vault that you are in, without ../."
+                if here and parser.takes_note
+                else " If that word is not the vault, name the vault with -v."
+            )
     if isinstance(error, UnnamedVault) and contains_notes(find_here()):
         command = f"{own_command()} {parser.prog.partition(' ')[2]} -v . {join(argv)}".rstrip()
         error.hint = f"{error.hint} To use the notes in this folder: {command}"
@@ -206,7 +227,7 @@ def repeat_vault(args: argparse.Namespace) -> str:
     return f"{quote(args.vault)} " if args.vault_given else ""
 
 
-def open_vault(name: str, *, with_model: bool = False, **options: Any) -> Engine:
+def open_vault(name: str, *, with_model: bool = False, **options: Any) -> DirectEngine:
     """Open the engine of the vault that the user named; the caller closes it (`with`). With `with_model`, a
     question may be sent to the user's own model, if the configuration names one; then it raises
     InvalidArgument for a bad configuration."""
@@ -219,9 +240,9 @@ def open_vault(name: str, *, with_model: bool = False, **options: Any) -> Engine
 
 def load_embeddings() -> EmbeddingsConfig:
     """Load what the user's configuration says about a model. Raises InvalidArgument."""
-    from vaultbridge.server.config.model import config_file, load_config
+    from vaultbridge.server.config.model import choose_config
 
-    return load_config(config_file(os.environ)).embeddings
+    return choose_config(os.environ).load().embeddings
 
 
 def refresh(engine: Engine) -> SyncReport:

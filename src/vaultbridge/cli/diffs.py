@@ -77,7 +77,11 @@ class _StoreProposals:
         return [self._encode(proposal, texts=False) for proposal in self._store.waiting()]
 
     def list_decided(self) -> list[dict[str, Any]]:
-        listed = [proposal for proposal in self._store.latest(DECIDED) if self._decider.may_show(proposal)]
+        listed = [
+            proposal
+            for proposal in self._store.latest(DECIDED)
+            if proposal.may_be_shown(self._engine.scope.visible)
+        ]
         return [self._encode(proposal, texts=False) for proposal in listed if not proposal.waits]
 
     def show(self, id_: str) -> dict[str, Any]:

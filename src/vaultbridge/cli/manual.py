@@ -68,7 +68,7 @@ TAIL = """\
 The vaults to use, separated as in PATH.
 .TP
 .B VAULTBRIDGE_CONFIG, VAULTBRIDGE_CACHE, VAULTBRIDGE_STATE
-The configuration file, the folder of indexes, and that of journals and proposals.
+The configuration file, which has to be there, the folder of indexes, and that of journals and proposals.
 .TP
 .B VAULTBRIDGE_DICTIONARIES
 A folder with dictionaries for English questions about notes in other languages.

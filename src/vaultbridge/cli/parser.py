@@ -172,6 +172,12 @@ class Parser(SuggestingParser):
         )
         self.add_argument("-v", "--vault", dest="vault_option", metavar="VAULT", help=OPTION_HELP)
 
+    @property
+    def takes_note(self) -> bool:
+        """Whether a note is named after the vault."""
+        words = [str(action.metavar) for action in self._actions if not action.option_strings]
+        return any(word.startswith(("NOTE", "PLACE")) for word in words)
+
     def parse(self, argv: list[str]) -> argparse.Namespace:
         args = super().parse(argv)
         if "vault_option" in args:

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from vaultbridge.cli.common import OK, emit, open_browser, own_command, run, say
 from vaultbridge.cli.parser import OPTION_HELP, VAULT_HELP, Parser, parse_port
-from vaultbridge.errors import InvalidArgument
 from vaultbridge.protocols.http.guard import explain_bad_host, explain_bad_origin
 from vaultbridge.server.vault_choice import REASONS, choose_vaults, contains_notes, find_here
-from vaultbridge.system import expand_home
 
 if TYPE_CHECKING:
     from vaultbridge.server.config.model import Config
@@ -106,14 +104,14 @@ _parse_minutes.__name__ = "number"  # argparse says it: "invalid number value"
 
 def _check(text: str, fault: str) -> str:
     if fault:
-        raise argparse.ArgumentTypeError(f"{text[:60]!r} is not possible. {fault}")
+        raise argparse.ArgumentTypeError(f"{text[:60]!r} is not valid. {fault}")
     return text
 
 
 def _serve(args: argparse.Namespace) -> int:
     import asyncio
 
-    from vaultbridge.server.config.model import apply_environment, config_file, load_config
+    from vaultbridge.server.config.model import apply_environment, choose_config
     from vaultbridge.server.last_use import LastUse
     from vaultbridge.server.logs import start_logging
     from vaultbridge.server.serve import ServeOptions, serve
@@ -121,13 +119,8 @@ def _serve(args: argparse.Namespace) -> int:
     def overlay(config: Config) -> Config:
         return apply_arguments(apply_environment(config, os.environ), args)
 
-    file = expand_home(str(args.config)).absolute() if args.config is not None else config_file(os.environ)
-    if args.config is not None and not file.is_file():
-        # The default file may be missing; one that the user names may not.
-        raise InvalidArgument(
-            f"There is no file {args.config.name!r}.", argument="usage", hint="See --config."
-        )
-    written = load_config(file)
+    file = choose_config(os.environ, named=args.config)
+    written = file.load()
     choice = choose_vaults(
         os.environ,
         find_here(),
@@ -139,7 +132,7 @@ def _serve(args: argparse.Namespace) -> int:
     start_logging(config.log.level)
     options = ServeOptions(
         config=config,
-        config_file=file,
+        config_file=file.path,
         overlay=overlay,
         last_use=LastUse(args.end_after * 60) if args.end_after is not None else None,
     )

@@ -35,7 +35,7 @@ def find_lock(folder: str | os.PathLike[str] | None = None, workspace: str | Non
     locks = {lock.port: lock for scanned in folders for lock in _list_living(scanned)}
     if not locks:
         raise ConnectFailed(
-            "No Claude Code IDE server is running: there is no lock file of a living process."
+            "No Claude Code IDE server is running: no lock file belongs to a running process."
         )
     here = Path(workspace or Path.cwd()).resolve()
     candidates = [

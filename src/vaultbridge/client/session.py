@@ -291,7 +291,7 @@ class Session:
             await self._cancel(request_id, method)
             if self._refused is not None and self._refused[0] >= began:
                 # It had no id that could be read, so it may have been the answer to another request.
-                why = f"No answer to {method!r} that can be read came: {self._refused[1].message}"
+                why = f"No readable answer to {method!r} came: {self._refused[1].message}"
                 raise InvalidMessage(why) from None
             raise TimedOut(f"No answer to {method!r} within {seconds:g} s.") from None
         finally:

@@ -12,7 +12,7 @@ import re
 import ssl
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypedDict
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 import msgspec
 
@@ -209,23 +209,45 @@ _BROKEN_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 def split_url(url: str, kind: str) -> SplitResult:
     """Split a URL that must name a host. Raises InvalidArgument."""
-    if wrong := _NOT_IN_URLS.search(url):
-        raise _make_url_error(kind, f"it contains {wrong[0]!r}, which is written %{ord(wrong[0]):02X} there")
+    if wrong := next((char for char in url if _NOT_IN_URLS.match(char) or not char.isprintable()), None):
+        raise _make_url_error(kind, f"it contains {wrong!r}, {_describe_escape(wrong)}")
     try:
         parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port
-        if host and ":" not in host:
-            host.encode("idna")
     except ValueError as error:
         raise _make_url_error(kind, str(error)) from None
+    host = parts.hostname
     if not host:
         raise _make_url_error(kind, "it names no host")
     # The zone of an IPv6 address may follow a bare percent sign.
-    in_host = "%" in host and ":" not in host
-    if in_host or _BROKEN_ESCAPE.search(f"{parts.path}?{parts.query}#{parts.fragment}"):
-        where = "its host contains %" if in_host else "a % must be followed by two hexadecimal digits"
-        raise _make_url_error(kind, where)
+    if "%" in host and ":" not in host:
+        raise _make_url_error(kind, "its host contains %")
+    if not _is_host(host):
+        raise _make_url_error(kind, f"{host!r} is not the name of a host")
+    if not _has_usable_port(parts):
+        raise _make_url_error(kind, "its port must be a number from 1 to 65535")
+    if _BROKEN_ESCAPE.search(f"{parts.path}?{parts.query}#{parts.fragment}"):
+        raise _make_url_error(kind, "a % must be followed by two hexadecimal digits")
     return parts
+
+
+def _describe_escape(char: str) -> str:
+    if "\ud800" <= char <= "\udfff":
+        return "which an address cannot have"
+    return f"which is written {quote(char)} there"
+
+
+def _is_host(host: str) -> bool:
+    try:
+        return ":" in host or bool(host.encode("idna"))
+    except UnicodeError:
+        return False
+
+
+def _has_usable_port(parts: SplitResult) -> bool:
+    try:
+        return parts.port != 0
+    except ValueError:
+        return False
 
 
 def _make_url_error(kind: str, why: str) -> InvalidArgument:

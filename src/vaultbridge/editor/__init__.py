@@ -1,1 +1,1 @@
-"""Live editor state: what a person looks at, points to and decides. Knows no wire."""
+"""Live editor state: what a person looks at and points to. Knows no wire."""

@@ -22,10 +22,10 @@ from vaultbridge.editor.feed import (
     MentionQueue,
 )
 from vaultbridge.editor.model import Mention, Selection
-from vaultbridge.editor.pending_diffs import PendingDiffs
-from vaultbridge.editor.reviews import Reviews
 from vaultbridge.editor.state import EditorState
 from vaultbridge.errors import PermissionDenied
+from vaultbridge.review.diffs import PendingDiffs
+from vaultbridge.review.reviews import Reviews
 from vaultbridge.vault.paths import VaultPath
 
 

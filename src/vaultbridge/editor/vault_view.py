@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Final
 
 from vaultbridge.editor.model import Diagnostic, NoteDiagnostics, Severity
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine, Engine
 from vaultbridge.engine.drafting.naming import is_text_file
-from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import AddFile, Create, Write
+from vaultbridge.engine.operations.base import Operation
 from vaultbridge.engine.reading import parse_file
 from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound, VaultbridgeError
 from vaultbridge.limits import CALL_SECONDS
@@ -142,7 +142,9 @@ WRITE_SECONDS: Final = CALL_SECONDS - 5.0
 class EngineView:
     """`find_rules` says which changes wait for a person; without it none do."""
 
-    def __init__(self, engine: Engine, find_rules: Callable[[Engine], ReviewRules] | None = None) -> None:
+    def __init__(
+        self, engine: DirectEngine, find_rules: Callable[[Engine], ReviewRules] | None = None
+    ) -> None:
         self._engine = engine
         self._find_rules = find_rules
         self._waiting: ThreadPoolExecutor | None = None

@@ -1,15 +1,16 @@
 """The object that tools and commands work with, and the operations it carries out.
 
-`Engine` is imported when it is first used: a client that only lists tools needs `engine.operations` and
-should not wait for the index.
+Both engines are imported when they are first used: a client that only lists tools needs `engine.operations`
+and should not wait for the index.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from vaultbridge.engine.direct import DirectEngine
     from vaultbridge.engine.engine import Engine
 
-__all__ = ["Engine"]
+__all__ = ["DirectEngine", "Engine"]
 
 
 def __getattr__(name: str) -> Any:
@@ -17,4 +18,8 @@ def __getattr__(name: str) -> Any:
         from vaultbridge.engine.engine import Engine
 
         return Engine
+    if name == "DirectEngine":
+        from vaultbridge.engine.direct import DirectEngine
+
+        return DirectEngine
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

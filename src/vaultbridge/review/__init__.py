@@ -1,1 +1,1 @@
-"""Changes that wait for a person: the policy, the store of proposals, and what a decision does."""
+"""Changes that wait for a person: the policy, the store, Claude Code's diffs, and what a decision does."""

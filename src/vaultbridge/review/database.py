@@ -1,4 +1,4 @@
-"""Opens the database of proposals, whatever state it is in.
+"""Opens the database of proposals, whatever state it is in, and reads its rows.
 
 A damaged one is kept beside a new one, and the loss is reported with the history. Its policy is taken over;
 if that cannot be read, everything is reviewed until a person chooses again, because a damaged file must not
@@ -14,7 +14,10 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+import msgspec
+
 from vaultbridge.errors import EngineFailure
+from vaultbridge.review.model import Decided, Proposal, ProposalBody, ProposedFile
 from vaultbridge.review.policy import REVIEWS, Review
 from vaultbridge.vault.write.journal_schema import check_header
 from vaultbridge.vault.write.salvage import choose_kept_name, copy_files, delete_database
@@ -44,7 +47,15 @@ CREATE TABLE present (pid INTEGER PRIMARY KEY, editors INTEGER NOT NULL)
 
 SETTINGS: Final = "SELECT name, value FROM settings"
 
+COLUMNS: Final = (
+    "number, status, at, expires, actor, token, pid, tool, label, why, rows, more, body, decided, decider"
+)
+
 log = logging.getLogger("vaultbridge.review")
+
+_rows = msgspec.json.Decoder(tuple[ProposedFile, ...])
+_body = msgspec.msgpack.Decoder(ProposalBody)
+_decided = msgspec.json.Decoder(Decided)
 
 
 def is_damage(error: Exception) -> bool:
@@ -166,3 +177,19 @@ def _read_policy(file: Path) -> Review | Literal[""] | None:
         return None
     finally:
         delete_database(copy)
+
+
+def read_proposals(rows: list[Any]) -> tuple[Proposal, ...]:
+    """Raises MsgspecError and UnicodeDecodeError."""
+    return tuple(
+        Proposal(
+            number=number, status=status, at=at, expires=expires, actor=actor, token=token, pid=pid,
+            tool=tool, label=label, why=why, rows=_rows.decode(stored), more=more,
+            body=None if body is None else _body.decode(body),
+            decided=None if decided is None else _decided.decode(decided), holder=holder,
+        )
+        for (
+            number, status, at, expires, actor, token, pid, tool, label, why, stored, more, body, decided,
+            holder,
+        ) in rows
+    )  # fmt: skip

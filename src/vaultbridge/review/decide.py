@@ -13,11 +13,11 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vaultbridge.engine import Engine
-from vaultbridge.engine.operation_base import Operation
-from vaultbridge.engine.operations import AddFile, Create, Write
-from vaultbridge.engine.outcome import ChangedFile, Outcome, Planned, PlannedFile
-from vaultbridge.engine.undoing import find_undo
+from vaultbridge.engine import DirectEngine
+from vaultbridge.engine.operations.base import Operation
+from vaultbridge.engine.operations.vocabulary import find_undo
+from vaultbridge.engine.outcome import ChangedFile, Outcome
+from vaultbridge.engine.plan import Plan, PlannedFile, Request
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
 from vaultbridge.markdown.edits.merge import (
     apply_hunks,
@@ -38,9 +38,15 @@ from vaultbridge.review.model import (
     raw_texts_of,
     texts_of,
 )
-from vaultbridge.review.rebase import Rebaser, Reopen, decode_operations, only_writes
+from vaultbridge.review.rebase import (
+    Rebaser,
+    Reopen,
+    decode_operations,
+    only_writes,
+    write_exactly,
+    write_files,
+)
 from vaultbridge.review.store import ReviewStore
-from vaultbridge.vault.paths import TEXT_SUFFIXES
 
 EDITED_NOTICE = "The person changed this before accepting it: read it again before you go on."
 
@@ -71,7 +77,7 @@ class FileDecision(Struct, frozen=True, kw_only=True):
 class DecisionResult(Struct, frozen=True):
     """`shown-again`: nothing was written, and `proposal` is what it would do now."""
 
-    outcome: Literal["accepted", "rejected", "shown-again"]
+    outcome: ProposalStatus | Literal["shown-again"]
     text: str
     proposal: Proposal
     change: int = 0
@@ -84,7 +90,7 @@ class Differs(Exception):
 class Decider:
     """Decides in one vault. `engine` and `reopen` are as in `Rebaser`."""
 
-    def __init__(self, engine: Engine, store: ReviewStore, reopen: Reopen | None = None) -> None:
+    def __init__(self, engine: DirectEngine, store: ReviewStore, reopen: Reopen | None = None) -> None:
         self._engine = engine
         self._store = store
         self._rebaser = Rebaser(engine, store, reopen)
@@ -93,17 +99,17 @@ class Decider:
         """A proposal, adapted to the notes as they are now. Raises InvalidArgument if it is unknown, or
         concerns a file that may not be seen here."""
         proposal = self._store.get(number)
-        if not self.may_show(proposal):
+        if not proposal.may_be_shown(self._engine.scope.visible):
             raise InvalidArgument(f"There is no proposal p{number}.", argument="id")
         return self._rebaser.refresh(proposal) if proposal.status == "waiting" else proposal
 
-    def may_show(self, proposal: Proposal) -> bool:
-        visible = self._engine.scope.visible
-        return all(visible(row.path.rstrip("/")) and visible(row.was or "x") for row in proposal.rows)
-
     def reject(self, number: int, *, by: str, reason: str = "") -> DecisionResult:
         self._claim(number)
-        self._store.record_decision(number, "rejected", Decided(self._now(), by, reason))
+        try:
+            self._store.record_decision(number, "rejected", Decided(self._now(), by, reason))
+        except BaseException:
+            self._store.release(number)
+            raise
         return DecisionResult("rejected", "Rejected: nothing was changed.", self._store.get(number))
 
     def accept(
@@ -153,7 +159,7 @@ class Decider:
         """Undo an accepted change. Raises EditRefused when there is nothing to undo, or the notes have
         changed since."""
         proposal = self._store.get(number, diff=diff)
-        if not self.may_show(proposal):
+        if not proposal.may_be_shown(self._engine.scope.visible):
             raise InvalidArgument(f"There is no proposal {proposal.id}.", argument="id")
         decided = proposal.decided
         if decided is None or not decided.change:
@@ -166,18 +172,11 @@ class Decider:
         """What an acceptance would write now. Raises Differs when that is not what the person saw, and
         InvalidArgument as `accept` does."""
         proposal = self.show(number)
-        if proposal.body is None:
-            raise InvalidArgument(
-                f"{proposal.id} is no longer waiting: {describe_decision(proposal)}.", argument="id"
-            )
-        shown = proposal.body.seen(seen)
-        if shown is None:
-            raise Differs
-        return proposal, choose_version(proposal.body.version, shown, files)
+        return proposal, choose_for(proposal, seen, files)
 
     def _claim(self, number: int) -> None:
         proposal = self._store.get(number)
-        if not self.may_show(proposal):
+        if not proposal.may_be_shown(self._engine.scope.visible):
             raise InvalidArgument(f"There is no proposal p{number}.", argument="id")
         if not self._store.claim(number):
             now = self._store.get(number)
@@ -187,20 +186,13 @@ class Decider:
 
     def _show_again(self, number: int) -> DecisionResult:
         self._store.release(number)
-        proposal = self.show(number)
-        conflict = proposal.body.version.conflict if proposal.body is not None else ""
-        text = conflict or "The notes have changed since you looked."
-        return DecisionResult("shown-again", f"Nothing was written. {text} Look again.", proposal)
+        return show_again(self.show(number))
 
     def _write(
         self, proposal: Proposal, body: ProposalBody, wanted: tuple[PlannedFile, ...], *, author: str
     ) -> Outcome:
         if not wanted and only_writes(body.version.files):
             return Outcome(files=())
-
-        def check(planned: Planned) -> None:
-            if {file.key for file in planned.files} != {file.key for file in wanted}:
-                raise Differs
 
         operations = decode_operations(body.operations)
         undoes = find_undo(operations) is not None
@@ -211,29 +203,26 @@ class Decider:
                 f"{proposal.id} undoes a change that moved or deleted files: accept or reject it as a whole.",
                 argument="files",
             )
+
+        def write(engine: DirectEngine, operations: Sequence[Operation]) -> Outcome:
+            def carry_out(plan: Plan) -> Outcome:
+                if not plan.is_empty and not _are_same(plan.files.files, wanted):
+                    raise Differs
+                return engine.carry_out(plan, actor=proposal.actor)
+
+            request = Request(tuple(operations), proposal.label, author, by_person=True)
+            return engine.with_plan(request, carry_out)
+
         try:
             if only_writes(wanted) and not as_asked:
-                outcome = self._engine.apply(
-                    _write_files(wanted),
-                    label=proposal.label,
-                    actor=proposal.actor,
-                    author=author,
-                    check=check,
-                    by_person=True,
-                )
+                with self._rebaser.engine_for_writing(proposal, wanted) as engine:
+                    outcome = write(engine, write_files(wanted))
             else:
                 if not undoes:
                     planned = {file.path: file for file in self._rebaser.plan(proposal, operations).files}
                     operations += _make_overrides(wanted, planned)
                 with self._rebaser.engine_for(proposal) as engine:
-                    outcome = engine.apply(
-                        operations,
-                        label=proposal.label,
-                        actor=proposal.actor,
-                        author=author,
-                        check=check,
-                        by_person=True,
-                    )
+                    outcome = write(engine, operations)
         except (StaleWrite, NoteNotFound) as error:
             raise Differs from error
         except EditRefused as error:
@@ -255,11 +244,35 @@ def describe_decision(proposal: Proposal) -> str:
     """The outcome in a few words: `accepted by a person (the page) as change 12`."""
     words = STATUS_WORDS[proposal.status]
     decided = proposal.decided
-    if decided is None or proposal.status == "expired":
+    if decided is None or not decided.by or proposal.status == "expired":
         return words
     change = f" as change {decided.change}" if decided.change else ""
     reason = f": {decided.reason}" if decided.reason else ""
     return f"{words} by a person ({decided.by}){change}{reason}"
+
+
+def describe_outcome(status: ProposalStatus) -> str:
+    """What became of a diff, in the words that editors show right after it: who decided knows so."""
+    return STATUS_WORDS["accepted" if status == "edited" else status]
+
+
+def show_again(proposal: Proposal) -> DecisionResult:
+    conflict = proposal.body.version.conflict if proposal.body is not None else ""
+    text = conflict or "The notes have changed since you looked."
+    return DecisionResult("shown-again", f"Nothing was written. {text} Look again.", proposal)
+
+
+def choose_for(proposal: Proposal, seen: str, files: Sequence[FileDecision]) -> ProposalVersion:
+    """What a person who saw the version with the hash `seen` wants of a proposal. Raises Differs when that is
+    not what is shown now, and InvalidArgument as `choose_files` does and if it is decided."""
+    if proposal.body is None:
+        raise InvalidArgument(
+            f"{proposal.id} is no longer waiting: {describe_decision(proposal)}.", argument="id"
+        )
+    shown = proposal.body.seen(seen)
+    if shown is None:
+        raise Differs
+    return choose_version(proposal.body.version, shown, files)
 
 
 def choose_version(
@@ -344,29 +357,16 @@ def _list_lines(file: PlannedFile) -> tuple[str, ...]:
 
 
 def _are_same(files: Sequence[PlannedFile], others: Sequence[PlannedFile]) -> bool:
-    return {file.key for file in files} == {file.key for file in others}
-
-
-def _write_files(files: Sequence[PlannedFile]) -> list[Operation]:
-    """Operations that write exactly these files. Existing files come first: creating a note rewrites the
-    links that would otherwise lead to it, and links that are already rewritten stay as they are."""
-    operations: list[Operation] = []
-    for file in sorted(files, key=lambda file: file.before is None):
-        data = file.after or b""
-        if file.before is not None:
-            operations.append(_write_exactly(file.path, data, expected=hash_of(file.before)))
-        elif file.path.lower().endswith(TEXT_SUFFIXES):
-            # The leading dot means exactly this path.
-            operations.append(Create(note=f"./{file.path}", content=_read_exactly(data)))
-        else:
-            operations.append(AddFile(path=file.path, data=data))
-    return operations
+    """Whether they write the same, over the same: what would be lost is part of what a person saw."""
+    return {(file.key, hash_of(file.before)) for file in files} == {
+        (file.key, hash_of(file.before)) for file in others
+    }
 
 
 def _make_overrides(wanted: Sequence[PlannedFile], planned: dict[str, PlannedFile]) -> list[Operation]:
     """Writes that follow the original operations, for files whose text should differ from what those make."""
     return [
-        _write_exactly(file.path, file.after)
+        write_exactly(file.path, file.after)
         for file in wanted
         if file.content
         and file.after is not None
@@ -374,16 +374,6 @@ def _make_overrides(wanted: Sequence[PlannedFile], planned: dict[str, PlannedFil
         and (there := planned.get(file.path)) is not None
         and there.after != file.after
     ]
-
-
-def _write_exactly(path: str, data: bytes, *, expected: str = "") -> Write:
-    """A write of these bytes, which the person saw: the text contains any that are not UTF-8."""
-    return Write(note=path, content=_read_exactly(data), expected=expected, force=True)
-
-
-def _read_exactly(data: bytes) -> str:
-    decoded = decode(data)
-    return f"\ufeff{decoded.text}" if decoded.bom else decoded.text
 
 
 def _with_links(file: ChangedFile, links: int) -> ChangedFile:

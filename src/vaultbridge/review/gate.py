@@ -1,6 +1,6 @@
 """Lets a tool's change through, or makes it a proposal and waits for a person: the one place that decides.
 
-A gated engine (`Engine.with_gate`) passes every change to a `ReviewGate`, whichever protocol, tool or plugin
+A `GatedEngine` passes every change to a `ReviewGate`, whichever protocol, tool or plugin
 asks for it. The call waits a bounded time while an editor is open anywhere on this machine; without one, the
 client asks its user, if it can; and if there is nobody to ask, the answer is immediate. A proposal that is
 not decided by then stays, and the call ends with `ChangePending`.
@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, Protocol
 
 from vaultbridge.activity.records import record_change, record_proposal, record_thinking
-from vaultbridge.engine import Engine
-from vaultbridge.engine.operation_base import Operation
-from vaultbridge.engine.outcome import Outcome, Planned
-from vaultbridge.engine.undoing import find_undo
-from vaultbridge.engine.vocabulary import label_operations
+from vaultbridge.engine import DirectEngine, Engine
+from vaultbridge.engine.operations.base import Operation
+from vaultbridge.engine.operations.vocabulary import find_undo, label_operations
+from vaultbridge.engine.outcome import Outcome
+from vaultbridge.engine.plan import Plan, Request
 from vaultbridge.errors import ChangeRejected, InvalidArgument
 from vaultbridge.markdown.edits.unified_diff import make_diff
 from vaultbridge.review.decide import Decider
@@ -29,6 +29,7 @@ from vaultbridge.review.model import (
     has_text,
     make_author,
     make_rows,
+    make_version,
     texts_of,
 )
 from vaultbridge.review.policy import (
@@ -89,8 +90,9 @@ class Caller(Protocol):
         """The proposal that the client has been asked about in an earlier round of this call, else ""."""
         ...
 
-    def ask(self, proposal: str, message: str, seconds: float) -> Choice:
-        """Let the client ask its user. This may end the call, which the client then repeats."""
+    def ask(self, proposal: str, version: str, message: str, seconds: float) -> Choice:
+        """Let the client ask its user about this version. This may end the call, which the client then
+        repeats with the answer; one about another version is no answer."""
         ...
 
     def begin_waiting(self, seconds: float) -> float:
@@ -110,19 +112,12 @@ class UnaskedCaller:
         self._longest = longest
         self._on_wait = on_wait
 
-    def ask(self, proposal: str, message: str, seconds: float) -> Choice:
+    def ask(self, proposal: str, version: str, message: str, seconds: float) -> Choice:
         return "cancel"
 
     def begin_waiting(self, seconds: float) -> float:
         self._on_wait()
         return min(seconds, self._longest)
-
-
-class _NeedsPerson(Exception):
-    def __init__(self, planned: Planned, reason: Reason) -> None:
-        super().__init__(reason)
-        self.planned = planned
-        self.reason = reason
 
 
 class ReviewGate:
@@ -135,10 +130,12 @@ class ReviewGate:
         self._tool = tool
         self._caller = caller
         self._progress = progress
-        self.left: tuple[Engine, int] | None = None
+        self.left: tuple[DirectEngine, int] | None = None
         """The proposal that the call left to the client's view, and the engine that would carry it out."""
 
-    def __call__(self, engine: Engine, operations: Sequence[Operation], *, label: str, actor: str) -> Outcome:
+    def __call__(
+        self, engine: DirectEngine, operations: Sequence[Operation], *, label: str, actor: str
+    ) -> Outcome:
         rules = self._rules(engine)
         author = make_author(rules, actor or engine.actor)
         store = store_of(engine)
@@ -147,30 +144,32 @@ class ReviewGate:
         undo = find_undo(operations)
         undone = None if undo is None else engine.history.entry(undo.change)
         anothers = undone is not None and undone.author != author
-        if policy == "off" and not anothers:
-            return engine.apply(operations, label=label, actor=actor, author=author)
 
-        def check(planned: Planned) -> None:
-            # Whoever made that change has not asked this assistant for anything.
-            reason = "another's" if anothers else find_reason(policy, planned, operations)
+        def carry_out(plan: Plan) -> Outcome | tuple[ProposalVersion, Reason]:
+            """Carries the plan out, or returns why a person has to see it first."""
+            reason: Reason | None = None
+            if not plan.is_empty:
+                # Whoever made that change has not asked this assistant for anything.
+                reason = "another's" if anothers else find_reason(policy, plan)
             if reason is not None:
-                raise _NeedsPerson(planned, reason)
+                return make_version(plan), reason
+            return engine.carry_out(plan, actor=actor)
 
-        try:
-            return engine.apply(operations, label=label, actor=actor, author=author, check=check)
-        except _NeedsPerson as needed:
-            planned, reason = needed.planned, needed.reason
+        done = engine.with_plan(Request(tuple(operations), label, author), carry_out)
+        if isinstance(done, Outcome):
+            return done
+        version, reason = done
         if undone is not None:
             by = f" by {undone.actor}" if anothers else ""
             label = f"undo change {undone.id}{by}: {undone.label}"
         proposal = self._find_earlier(store) or self._propose(
-            *(engine, store, operations, planned, reason),
+            *(engine, store, operations, version, reason),
             label=label,
             actor=actor or engine.actor,
             author=author,
             token=rules.token,
         )
-        for file in planned.files:
+        for file in version.files:
             record_proposal(engine.root.folder, file.path, proposal.id)
         try:
             outcome = self._wait(engine, store, proposal, rules.wait_seconds)
@@ -187,10 +186,10 @@ class ReviewGate:
 
     def _propose(
         self,
-        engine: Engine,
+        engine: DirectEngine,
         store: ReviewStore,
         operations: Sequence[Operation],
-        planned: Planned,
+        version: ProposalVersion,
         reason: Reason,
         *,
         label: str,
@@ -199,7 +198,6 @@ class ReviewGate:
         token: str,
     ) -> Proposal:
         """Store the proposal. A client that repeats a call which is still waiting gets the same one."""
-        version = ProposalVersion(planned.files, planned.more, planned.outcome.notices)
         body = ProposalBody(
             encode_operations(operations), describe_scope(engine.scope), version, version, author=author
         )
@@ -213,8 +211,8 @@ class ReviewGate:
             tool=self._tool,
             label=label or label_operations(operations),
             why=reason,
-            rows=make_rows(planned.files),
-            more=planned.more,
+            rows=make_rows(version.files),
+            more=version.more,
             body=body,
         )
 
@@ -228,7 +226,7 @@ class ReviewGate:
         except InvalidArgument:
             return None
 
-    def _wait(self, engine: Engine, store: ReviewStore, proposal: Proposal, seconds: float) -> Outcome:
+    def _wait(self, engine: DirectEngine, store: ReviewStore, proposal: Proposal, seconds: float) -> Outcome:
         if not proposal.waits:
             return _finish(store, proposal)
         if self._caller.can_show and not self._caller.asked:
@@ -260,20 +258,20 @@ class ReviewGate:
                 return
             waited += step
 
-    def _ask(self, engine: Engine, store: ReviewStore, proposal: Proposal, seconds: float) -> None:
+    def _ask(self, engine: DirectEngine, store: ReviewStore, proposal: Proposal, seconds: float) -> None:
         """Let the client's user decide; again, if the notes change meanwhile."""
         decider = Decider(engine, store)
         for _ in range(DIALOG_ROUNDS):
             proposal = decider.show(proposal.number)
             if not proposal.waits:
                 return
-            choice = self._caller.ask(proposal.id, describe_for_dialog(proposal), seconds)
+            seen = "" if proposal.body is None else proposal.body.version.hash
+            choice = self._caller.ask(proposal.id, seen, describe_for_dialog(proposal), seconds)
             if choice == "reject":
                 decider.reject(proposal.number, by=DIALOG)
                 return
-            if choice == "cancel" or proposal.body is None:
+            if choice == "cancel" or not seen:
                 return
-            seen = proposal.body.version.hash
             if decider.accept(proposal.number, by=DIALOG, seen=seen).outcome != "shown-again":
                 return
 

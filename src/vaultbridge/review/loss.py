@@ -23,7 +23,7 @@ from vaultbridge.markdown.text import decode
 from vaultbridge.vault.paths import TEXT_SUFFIXES
 
 if TYPE_CHECKING:
-    from vaultbridge.engine.outcome import PlannedFile
+    from vaultbridge.engine.plan import PlannedFile
 
 MUCH_LOST: Final = 1000
 """A change that loses this many characters, in all its files together, waits whatever their size: some 160

@@ -8,17 +8,19 @@ that the change does not touch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b
 from typing import Final, Literal
 
 import msgspec
 from msgspec import Struct
 
-from vaultbridge.engine.outcome import FileChange, PlannedFile
+from vaultbridge.engine.outcome import FileChange
+from vaultbridge.engine.plan import Plan, PlannedFile
 from vaultbridge.markdown.edits.merge import Hunk, find_hunks, list_changed_lines
 from vaultbridge.markdown.text import decode, is_text, replace_surrogates
 from vaultbridge.review.policy import Reason, ReviewRules
+from vaultbridge.vault.paths import Visible
 from vaultbridge.vault.read import content_hash
 
 ProposalStatus = Literal[
@@ -26,7 +28,29 @@ ProposalStatus = Literal[
     "note-changed",
 ]  # fmt: skip
 """`deciding`: somebody has decided, and the change is being written. `edited`: accepted with changes by the
-person. Only Claude Code's diffs have the last three (`editor.diffs.CloseReason`)."""
+person. Only Claude Code's diffs have the last three: `withdrawn` by the client, which it also does when a
+person rejects the diff in the terminal; `note-changed`: accepted at a front end but not written, because the
+note had changed since the client read it."""
+
+NEXT: Final[Mapping[ProposalStatus, tuple[ProposalStatus, ...]]] = {
+    "waiting": ("deciding", "expired"),
+    "deciding": ("waiting", "accepted", "edited", "rejected"),
+}
+"""The life of a tool's proposal: what may become of each status. docs/review.md says when, and by whom. What
+is not here is never stored: decided once, it stays so."""
+
+NEXT_OF_DIFF: Final[Mapping[ProposalStatus, tuple[ProposalStatus, ...]]] = {
+    "waiting": ("accepted", "edited", "rejected", "withdrawn", "accepted-in-terminal", "note-changed"),
+    "withdrawn": ("accepted", "edited", "rejected", "accepted-in-terminal", "note-changed"),
+    "accepted": ("accepted",),
+    "edited": ("edited",),
+    "accepted-in-terminal": ("accepted-in-terminal",),
+}
+"""The life of a diff. It has no `deciding`, because only the process that shows it can decide on it. One that
+was accepted is stored again with the number of the change when its client has written it. One that is
+withdrawn becomes what its process says: another container's may have taken that process for dead."""
+
+ProposalEvent = Literal["opened", "changed", "closed"]
 
 VERSIONS_KEPT: Final = 4
 """How many older versions a proposal keeps: a person may decide on what was shown a moment ago."""
@@ -126,6 +150,7 @@ class Proposal(Struct, frozen=True, kw_only=True):
     status: ProposalStatus
     at: float
     expires: float
+    """0 for a diff: it ends with its client."""
     actor: str
     token: str
     pid: int
@@ -136,19 +161,30 @@ class Proposal(Struct, frozen=True, kw_only=True):
     more: int = 0
     body: ProposalBody | None = None
     decided: Decided | None = None
+    holder: int = 0
+    """The process that is deciding, or that shows the diff."""
 
     @property
     def is_diff(self) -> bool:
-        """Whether it was a diff from Claude Code: only its outcome is stored."""
+        """Whether it is a diff from Claude Code: its body is never stored."""
         return self.why == "diff"
 
     @property
     def id(self) -> str:
         return f"{'d' if self.is_diff else 'p'}{self.number}"
 
+    def may_be_shown(self, visible: Visible) -> bool:
+        """Whether all its files are visible."""
+        return all(visible(row.path.rstrip("/")) and visible(row.was or "x") for row in self.rows)
+
     @property
     def waits(self) -> bool:
         return self.status in ("waiting", "deciding")
+
+
+Notify = Callable[[ProposalEvent, Proposal], None]
+"""Called when a proposal opens, when it was adapted to changed notes, and when it is decided; for a diff
+again, when its client has written it."""
 
 
 def make_author(rules: ReviewRules, actor: str) -> str:
@@ -156,6 +192,10 @@ def make_author(rules: ReviewRules, actor: str) -> str:
     client may call itself anything, also what a person's change is called (`cli`), so a person's changes have
     no author."""
     return msgspec.json.encode((rules.token_id, actor)).decode()
+
+
+def make_version(plan: Plan) -> ProposalVersion:
+    return ProposalVersion(plan.files.files, plan.files.more, plan.notices)
 
 
 def make_rows(files: Iterable[PlannedFile]) -> tuple[ProposedFile, ...]:

@@ -8,7 +8,6 @@ change that may lose text (`loss.py` measures how much) or affects many files, `
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from msgspec import Struct
@@ -16,8 +15,7 @@ from msgspec import Struct
 from vaultbridge.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from vaultbridge.engine.operation_base import Operation
-    from vaultbridge.engine.outcome import Planned, PlannedFile
+    from vaultbridge.engine.plan import Plan, PlannedFile, PlannedFiles
 
 Review = Literal["off", "destructive", "all"]
 REVIEWS: Final[tuple[Review, ...]] = get_args(Review)
@@ -83,37 +81,31 @@ def find_strictest(*policies: Review) -> Review:
     return max(policies, key=REVIEWS.index, default="off")
 
 
-def find_reason(policy: Review, planned: Planned, operations: Sequence[Operation]) -> Reason | None:
+def find_reason(policy: Review, plan: Plan) -> Reason | None:
     """Why a person has to see this change first; None if it may be written at once."""
     if policy == "off":
         return None
-    reason = _find_danger(planned, operations)
+    reason = find_danger(plan.files)
     return reason or ("all" if policy == "all" else None)
 
 
-def _find_danger(planned: Planned, operations: Sequence[Operation]) -> Reason | None:
+def find_danger(planned: PlannedFiles) -> Reason | None:
+    """What about these changes a person should see first."""
     # Not at the top: clients that start `stdio` wait for this module, and need no parser.
     from vaultbridge.review.loss import is_unknown, loses_much
 
     if any(file.change == "deleted" for file in planned.files):
         return "delete"
-    if planned.folders:
+    if planned.moves_folder:
         return "folder"
     changed = [file for file in planned.files if file.change == "changed"]
-    replaces = any(replaces_whole(operation) for operation in operations)
-    if changed and (replaces or any(is_unknown(file) or _keeps_nothing(file) for file in changed)):
+    if changed and (
+        planned.replaces_whole or any(is_unknown(file) or _keeps_nothing(file) for file in changed)
+    ):
         return "overwrite"
     if loses_much(planned.files):
         return "loss"
     return "many files" if len(planned.files) + planned.more > MANY_FILES else None
-
-
-def replaces_whole(operation: Operation) -> bool:
-    """Whether an operation gives a file a whole new text. A canvas is edited by rewriting it."""
-    if getattr(operation, "overwrite", False):
-        return True
-    tag = operation.__struct_config__.tag
-    return tag == "write" and not getattr(operation, "note", "").lower().endswith(".canvas")
 
 
 def _keeps_nothing(file: PlannedFile) -> bool:

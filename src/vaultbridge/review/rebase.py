@@ -14,11 +14,11 @@ from typing import Final, Union
 import msgspec
 from msgspec.structs import replace
 
-from vaultbridge.engine import Engine
-from vaultbridge.engine.operation_base import Operation, Undo
-from vaultbridge.engine.outcome import Planned, PlannedFile
-from vaultbridge.engine.undoing import find_undo
-from vaultbridge.engine.vocabulary import OPERATIONS
+from vaultbridge.engine import DirectEngine, Engine
+from vaultbridge.engine.operations import AddFile, Create, Write
+from vaultbridge.engine.operations.base import Operation, Undo
+from vaultbridge.engine.operations.vocabulary import OPERATIONS, find_undo
+from vaultbridge.engine.plan import PlannedFile
 from vaultbridge.errors import EngineFailure, NoteNotFound, VaultbridgeError
 from vaultbridge.limits import MIB
 from vaultbridge.markdown.edits.merge import merge_texts
@@ -34,11 +34,11 @@ from vaultbridge.review.model import (
     has_text,
     hash_of,
     make_rows,
+    make_version,
     raw_texts_of,
 )
-from vaultbridge.review.policy import replaces_whole
 from vaultbridge.review.store import ReviewStore
-from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath
 from vaultbridge.vault.scope import LiveScope, Scope
 from vaultbridge.vault.write.transaction import OUTSIDE_ACTOR
 
@@ -48,16 +48,10 @@ OUTSIDE_LABEL: Final = "changed while under review"
 OLDER_BYTES: Final = 8 * MIB
 """The most content in the older versions of a proposal: those of ordinary notes all fit."""
 
-Reopen = Callable[[Scope], Engine]
+Reopen = Callable[[Scope], DirectEngine]
 """Opens the same vault under another scope."""
 
 _operations: Final = msgspec.msgpack.Decoder(list[Union[(*OPERATIONS.values(), Undo)]])  # type: ignore[misc]
-
-
-class _Captured(Exception):
-    def __init__(self, planned: Planned) -> None:
-        super().__init__("captured")
-        self.planned = planned
 
 
 def encode_operations(operations: Sequence[Operation]) -> bytes:
@@ -92,6 +86,32 @@ def only_writes(files: Sequence[PlannedFile]) -> bool:
     return all(file.change in ("changed", "created") and file.content for file in files)
 
 
+def write_files(files: Sequence[PlannedFile]) -> list[Operation]:
+    """Operations that write exactly these files. Existing files come first: creating a note rewrites the
+    links that would otherwise lead to it, and links that are already rewritten stay as they are."""
+    operations: list[Operation] = []
+    for file in sorted(files, key=lambda file: file.before is None):
+        data = file.after or b""
+        if file.before is not None:
+            operations.append(write_exactly(file.path, data, expected=hash_of(file.before)))
+        elif file.path.lower().endswith(TEXT_SUFFIXES):
+            # The leading dot means exactly this path.
+            operations.append(Create(note=f"./{file.path}", content=_read_exactly(data)))
+        else:
+            operations.append(AddFile(path=file.path, data=data))
+    return operations
+
+
+def write_exactly(path: str, data: bytes, *, expected: str = "") -> Write:
+    """A write of these bytes, which the person saw: the text contains any that are not UTF-8."""
+    return Write(note=path, content=_read_exactly(data), expected=expected, force=True)
+
+
+def _read_exactly(data: bytes) -> str:
+    decoded = decode(data)
+    return f"\ufeff{decoded.text}" if decoded.bom else decoded.text
+
+
 def read_file(engine: Engine, path: str) -> bytes | None:
     """The file as it is now, None if there is none. Other failures to read it are raised."""
     try:
@@ -101,7 +121,7 @@ def read_file(engine: Engine, path: str) -> bytes | None:
 
 
 def identify_writer(
-    engine: Engine, path: VaultPath, before: bytes | None, now: bytes | None, *, since: float
+    engine: DirectEngine, path: VaultPath, before: bytes | None, now: bytes | None, *, since: float
 ) -> str:
     """Who changed a file from `before`, its content at the time `since`, to `now`. A change by another
     program is recorded in the history."""
@@ -112,7 +132,7 @@ def identify_writer(
         return last.actor
     if last is not None and last.at > since:
         # It was written through us in between, so the other program changed that text.
-        before = engine.transactor.journal.content(last.image)
+        before = engine.journal.content(last.image)
     if before is not None:
         engine.record(path, before, now, actor=OUTSIDE_ACTOR, label=OUTSIDE_LABEL)
     return OUTSIDE_ACTOR
@@ -122,7 +142,7 @@ class Rebaser:
     """`engine` is the vault with the scope of the person who decides. `reopen` opens it with the scope of the
     assistant that made the proposal, if that is different."""
 
-    def __init__(self, engine: Engine, store: ReviewStore, reopen: Reopen | None = None) -> None:
+    def __init__(self, engine: DirectEngine, store: ReviewStore, reopen: Reopen | None = None) -> None:
         self._engine = engine
         self._store = store
         self._reopen = reopen
@@ -133,7 +153,8 @@ class Rebaser:
         if body is None:
             return proposal
         changed = self._find_changed(body.version)
-        if not changed and only_writes(body.version.files):
+        creates = any(file.before is None for file in body.version.files)
+        if not changed and not creates and only_writes(body.version.files):
             return proposal
         version = self._rebase(proposal, body)
         if version.hash == body.version.hash:
@@ -180,8 +201,8 @@ class Rebaser:
             return self._draft_again(proposal, body)
         merged = self._merge(body.original)
         if not merged.conflict:
-            return merged
-        if not any(map(replaces_whole, operations)):
+            return self._add_links(proposal, merged)
+        if not any(operation.replaces_whole for operation in operations):
             again = self._draft_again(proposal, body)
             if not again.conflict and only_writes(again.files):
                 return again
@@ -206,34 +227,34 @@ class Rebaser:
             original, files=tuple(files), conflict=" ".join(conflicts.values()), conflicts=conflicts
         )
 
+    def _add_links(self, proposal: Proposal, merged: ProposalVersion) -> ProposalVersion:
+        """The version with the links that are rewritten when its new files are created, also newer ones."""
+        if all(file.before is not None for file in merged.files):
+            return merged
+        try:
+            version = self.plan(proposal, write_files(merged.files))
+        except VaultbridgeError as error:
+            return replace(merged, conflict=str(error))
+        return replace(merged, files=version.files, more=version.more)
+
     def _draft_again(self, proposal: Proposal, body: ProposalBody) -> ProposalVersion:
         before = body.version
         try:
-            planned = self.plan(proposal, decode_operations(body.operations))
+            version = self.plan(proposal, decode_operations(body.operations))
         except VaultbridgeError as error:
             return replace(before, conflict=str(error))
-        files = [_keep_shown(file, before.file(file.path)) for file in planned.files]
-        return ProposalVersion(tuple(files), planned.more, planned.outcome.notices)
+        files = [_keep_shown(file, before.file(file.path)) for file in version.files]
+        return replace(version, files=tuple(files))
 
-    def plan(self, proposal: Proposal, operations: Sequence[Operation]) -> Planned:
+    def plan(self, proposal: Proposal, operations: Sequence[Operation]) -> ProposalVersion:
         """What the operations would do now. Nothing is written."""
-
-        def capture(planned: Planned) -> None:
-            raise _Captured(planned)
-
+        author = proposal.body.author if proposal.body is not None else ""
         with self.engine_for(proposal) as engine:
-            try:
-                author = proposal.body.author if proposal.body is not None else ""
-                # A person decides on the text as it is shown.
-                outcome = engine.apply(
-                    operations, label=proposal.label, author=author, check=capture, by_person=True
-                )
-            except _Captured as captured:
-                return captured.planned
-            return Planned((), outcome)
+            # A person decides on the text as it is shown.
+            return make_version(engine.plan(operations, label=proposal.label, author=author, by_person=True))
 
     @contextmanager
-    def engine_for(self, proposal: Proposal) -> Iterator[Engine]:
+    def engine_for(self, proposal: Proposal) -> Iterator[DirectEngine]:
         """The vault with the scope of the caller that requested the change."""
         parts = () if proposal.body is None else proposal.body.scope
         if self._reopen is None or parts == describe_scope(self._engine.scope):
@@ -244,6 +265,16 @@ class Rebaser:
         ]
         # What is private for the person who decides is private for the change too.
         with self._reopen(LiveScope(*scopes, *self._engine.scope.parts)) as engine:
+            yield engine
+
+    @contextmanager
+    def engine_for_writing(self, proposal: Proposal, files: Sequence[PlannedFile]) -> Iterator[DirectEngine]:
+        """A new file may take over links. Those in notes that the assistant may not see follow silently, so
+        its scope applies; existing files are written as the person decides."""
+        if all(file.before is not None for file in files):
+            yield self._engine
+            return
+        with self.engine_for(proposal) as engine:
             yield engine
 
 

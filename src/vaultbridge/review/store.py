@@ -23,8 +23,23 @@ import msgspec
 from vaultbridge.engine.outcome import Outcome
 from vaultbridge.errors import EngineFailure, InvalidArgument
 from vaultbridge.limits import MIB
-from vaultbridge.review.database import SETTINGS, is_damage, open_store, parse_policy
-from vaultbridge.review.model import Decided, Proposal, ProposalBody, ProposalStatus, ProposedFile
+from vaultbridge.review.database import (
+    COLUMNS,
+    SETTINGS,
+    is_damage,
+    open_store,
+    parse_policy,
+    read_proposals,
+)
+from vaultbridge.review.model import (
+    NEXT,
+    NEXT_OF_DIFF,
+    Decided,
+    Proposal,
+    ProposalBody,
+    ProposalStatus,
+    ProposedFile,
+)
 from vaultbridge.review.policy import Reason, Review
 from vaultbridge.system import is_process_alive, make_private_folder
 from vaultbridge.vault.wal_index import WalIndex
@@ -51,18 +66,12 @@ KEPT_PROPOSALS: Final = 1000
 WAITING_SECONDS: Final = 7 * 86_400.0
 """After a week a proposal expires: the person has had a weekend, and the notes have moved on."""
 
-POLL_SECONDS: Final = 0.1
-"""How often a waiting call checks whether another process has decided; a check takes a few microseconds."""
-
-_COLUMNS: Final = (
-    "number, status, at, expires, actor, token, pid, tool, label, why, rows, more, body, decided"
-)
+FOLLOW_SECONDS: Final = 0.1
+"""How often the store is checked for what other processes have changed, while somebody listens: nobody
+notices the delay, and a check takes a few microseconds."""
 
 log = logging.getLogger("vaultbridge.review")
 
-_rows = msgspec.json.Decoder(tuple[ProposedFile, ...])
-_body = msgspec.msgpack.Decoder(ProposalBody)
-_decided = msgspec.json.Decoder(Decided)
 _outcome = msgspec.json.Decoder(Outcome)
 
 
@@ -79,7 +88,7 @@ class ReviewStore:
         second: Path | None = None,
     ) -> None:
         self._make_folder = make_folder or partial(make_private_folder, folder)
-        self._file = folder / FILE_NAME
+        self._file = folder.resolve() / FILE_NAME
         self._clock = clock
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
@@ -90,8 +99,15 @@ class ReviewStore:
         self._inode = 0
         self._changed = threading.Condition()
         self._listeners: list[Callable[[], None]] = []
+        self._following: threading.Thread | None = None
 
     def close(self) -> None:
+        with self._changed:
+            self._listeners.clear()
+            self._changed.notify_all()
+            following = self._following
+        if following is not None:
+            following.join()
         with self._lock:
             self._disconnect()
 
@@ -127,10 +143,10 @@ class ReviewStore:
         now = self._clock()
         encoded = msgspec.msgpack.encode(body)
         with self._writing() as db:
-            self._expire(db, now)
+            self._tidy(db)
             waiting, stored = db.execute(
                 "SELECT count(*), coalesce(sum(length(body)), 0) FROM proposals"
-                " WHERE status IN ('waiting', 'deciding')"
+                " WHERE status IN ('waiting', 'deciding') AND why != 'diff'"
             ).fetchone()
             if waiting >= WAITING_PROPOSALS or stored + len(encoded) > STORED_BYTES:
                 raise InvalidArgument(
@@ -152,51 +168,40 @@ class ReviewStore:
         self._notes.remember_last(number)
         return self.get(number)
 
-    def add_diff(self, *, actor: str, pid: int, label: str, row: ProposedFile) -> int:
-        """Give a diff of Claude Code its number; `record_decision` stores its outcome. Until then its status
-        is `withdrawn`, which is what it is if this process ends."""
-        now = self._clock()
+    def add_diff(self, diff: Proposal) -> int:
+        """Give a diff of Claude Code its number; `record_decision` stores what became of it. It is withdrawn
+        when this process ends."""
         with self._writing() as db:
             cursor = db.execute(
-                "INSERT INTO proposals (status, at, expires, actor, token, pid, tool, label, why, rows, more)"
-                " VALUES ('withdrawn', ?, ?, ?, '', ?, 'openDiff', ?, 'diff', ?, 0)",
-                (now, now, actor, pid, label, msgspec.json.encode((row,))),
-            )
+                "INSERT INTO proposals (status, at, expires, actor, token, pid, tool, label, why, rows, more,"
+                " decider) VALUES ('waiting', ?, 0, ?, '', ?, ?, ?, 'diff', ?, 0, ?)",
+                (
+                    diff.at, diff.actor, diff.pid, diff.tool, diff.label, msgspec.json.encode(diff.rows),
+                    os.getpid(),
+                ),
+            )  # fmt: skip
+            number = cursor.lastrowid
+            assert number is not None
+            _held.add((self._file, number))
             self._prune(db)
-        number = cursor.lastrowid
-        assert number is not None
         self._notes.remember_last(number)
         return number
 
     def get(self, number: int, *, diff: bool = False) -> Proposal:
         """The proposal with this number, or with `diff` the diff. Raises InvalidArgument if there is none."""
-        unknown = _unknown(f"{'d' if diff else 'p'}{number}")
-        if not self.exists:
-            raise unknown
         rows = self._select("number = ?", (number,))
-        if rows and rows[0].status == "waiting" and rows[0].expires < self._clock():
-            with self._writing() as db:
-                self._expire(db, self._clock())
-            rows = self._select("number = ?", (number,))
         if not rows or rows[0].is_diff is not diff:
-            raise unknown
+            raise _unknown(f"{'d' if diff else 'p'}{number}")
         return rows[0]
 
     def waiting(self) -> tuple[Proposal, ...]:
-        """The undecided proposals, oldest first."""
-        if not self.exists:
-            return ()
-        proposals = self._select("status IN ('waiting', 'deciding') ORDER BY number", ())
-        now = self._clock()
-        if any(proposal.expires < now or proposal.status == "deciding" for proposal in proposals):
-            with self._writing() as db:
-                self._expire(db, now)
-            proposals = self._select("status IN ('waiting', 'deciding') ORDER BY number", ())
-        return proposals
+        """The undecided proposals of tools, oldest first."""
+        rows = self._select("status IN ('waiting', 'deciding') AND why != 'diff' ORDER BY number", ())
+        return tuple(proposal for proposal in rows if proposal.waits)
 
     def latest(self, limit: int) -> tuple[Proposal, ...]:
         """The newest proposals and diffs, newest first."""
-        return self._select("1 ORDER BY number DESC LIMIT ?", (limit,)) if self.exists else ()
+        return self._select("1 ORDER BY number DESC LIMIT ?", (limit,))
 
     def replace_body(
         self, number: int, before: ProposalBody, after: ProposalBody, rows: tuple[ProposedFile, ...]
@@ -216,39 +221,34 @@ class ReviewStore:
         """Take a proposal to decide on it; of several deciders only one gets it. Call `record_decision` or
         `release` afterwards."""
         with self._writing() as db:
-            self._release_of_dead(db)
-            return (
-                db.execute(
-                    "UPDATE proposals SET status = 'deciding', decider = ?"
-                    " WHERE number = ? AND status = 'waiting'",
-                    (os.getpid(), number),
-                ).rowcount
-                > 0
-            )
+            self._tidy(db)
+            claimed = self._move(db, number, "deciding", decider=os.getpid())
+            if claimed:
+                _held.add((self._file, number))
+        return claimed
 
     def release(self, number: int) -> None:
         """Give back a claimed proposal that was not decided after all."""
+        _held.discard((self._file, number))
         with self._writing() as db:
-            db.execute(
-                "UPDATE proposals SET status = 'waiting', decider = 0"
-                " WHERE number = ? AND status = 'deciding'",
-                (number,),
-            )
+            self._move(db, number, "waiting", decider=0)
 
     def record_decision(
         self, number: int, status: ProposalStatus, decided: Decided, outcome: Outcome | None = None
     ) -> None:
         """Store the outcome of a claimed proposal or of a diff."""
         with self._writing() as db:
-            db.execute(
-                "UPDATE proposals SET status = ?, decided = ?, outcome = ?, body = NULL WHERE number = ?",
-                (
-                    status,
-                    msgspec.json.encode(decided),
-                    None if outcome is None else msgspec.json.encode(outcome),
-                    number,
-                ),
+            stored = self._move(
+                db,
+                number,
+                status,
+                decided=msgspec.json.encode(decided),
+                outcome=None if outcome is None else msgspec.json.encode(outcome),
+                body=None,
             )
+        if not stored:
+            log.warning("That proposal %d is %s was not stored: it is decided already.", number, status)
+        _held.discard((self._file, number))
 
     def outcome(self, number: int) -> Outcome:
         """What an accepted change did, as reported by the process that wrote it."""
@@ -258,14 +258,14 @@ class ReviewStore:
     def wait(self, number: int, seconds: float) -> Proposal:
         """Wait at most `seconds` until the proposal is decided, and return it as it is then."""
         deadline = time.monotonic() + seconds
-        while True:
+        stop = self.listen(lambda: None)
+        try:
             with self._changed:
-                status = self._query("SELECT status FROM proposals WHERE number = ?", (number,))
-                left = deadline - time.monotonic()
-                if not status or status[0][0] not in ("waiting", "deciding") or left <= 0:
-                    break
-                self._changed.wait(min(left, POLL_SECONDS))
-        return self.get(number)
+                while (proposal := self.get(number)).waits and (left := deadline - time.monotonic()) > 0:
+                    self._changed.wait(left)
+        finally:
+            stop()
+        return proposal
 
     # The policy that a person has set, and the editors in which one can decide.
 
@@ -304,19 +304,53 @@ class ReviewStore:
 
     # Changes of the store.
 
-    @property
-    def data_version(self) -> tuple[int, int]:
-        """A value that changes whenever another process may have changed something."""
-        if not self.exists:
-            return (0, 0)
-        version = int(self._query("PRAGMA data_version", ())[0][0])
+    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call `listener`, in any thread, whenever this or another process may have changed something, until
+        the returned function is called."""
+        with self._changed:
+            self._listeners.append(listener)
+            if self._following is None:
+                self._following = threading.Thread(
+                    target=self._follow, args=(self._read_version(),), name="review-follow", daemon=True
+                )
+                self._following.start()
+
+        def stop() -> None:
+            with self._changed:
+                if listener in self._listeners:
+                    self._listeners.remove(listener)
+
+        return stop
+
+    def _follow(self, seen: tuple[int, int] | None) -> None:
+        """The one place that asks for what other processes have changed, for all that listen or wait."""
+        while True:
+            with self._changed:
+                if self._listeners:
+                    self._changed.wait(FOLLOW_SECONDS)
+                if not self._listeners:
+                    self._following = None
+                    return
+            version = self._read_version()
+            if version != seen:
+                seen = version
+                self._announce()
+
+    def _read_version(self) -> tuple[int, int] | None:
+        """A value that changes whenever another process may have changed something; None if the store cannot
+        be read, which whoever asks for a proposal is told."""
+        try:
+            version = int(self._query("PRAGMA data_version", ())[0][0]) if self.exists else 0
+        except EngineFailure:
+            return None
         return (self._inode, version)
 
-    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call `listener`, in any thread, whenever this process has changed something, until the returned
-        function is called."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+    def _announce(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+            listeners = tuple(self._listeners)
+        for listener in listeners:
+            listener()
 
     # The database.
 
@@ -327,28 +361,65 @@ class ReviewStore:
             (KEPT_PROPOSALS,),
         )
 
-    def _expire(self, db: sqlite3.Connection, now: float) -> None:
-        self._release_of_dead(db)
-        decided = msgspec.json.encode(Decided(now, "nobody"))
-        db.execute(
-            "UPDATE proposals SET status = 'expired', decided = ?, body = NULL"
-            " WHERE status = 'waiting' AND expires < ?",
-            (decided, now),
-        )
+    def _move(self, db: sqlite3.Connection, number: int, to: ProposalStatus, **columns: object) -> bool:
+        """Give a proposal its next status, if `NEXT` allows it."""
+        found = db.execute("SELECT status, why FROM proposals WHERE number = ?", (number,)).fetchone()
+        if found is None or to not in (NEXT_OF_DIFF if found[1] == "diff" else NEXT).get(found[0], ()):
+            return False
+        assigned = ", ".join(f"{name} = ?" for name in ("status", *columns))
+        db.execute(f"UPDATE proposals SET {assigned} WHERE number = ?", (to, *columns.values(), number))
+        return True
 
-    def _release_of_dead(self, db: sqlite3.Connection) -> None:
-        """Let proposals whose decider was killed wait again. If it had already written the change, the next
-        decision finds nothing left to do."""
-        for number, pid in db.execute(
-            "SELECT number, decider FROM proposals WHERE status = 'deciding'"
-        ).fetchall():
-            if not is_process_alive(pid):
-                db.execute("UPDATE proposals SET status = 'waiting', decider = 0 WHERE number = ?", (number,))
+    def _tidy(self, db: sqlite3.Connection) -> None:
+        """What nobody reported: proposals expire, those whose decider was killed wait again (if it had
+        already written the change, the next decision finds nothing left to do), and the diffs of a process
+        that ended are withdrawn."""
+        now = self._clock()
+        decided = msgspec.json.encode(Decided(now, ""))
+        for proposal in self._read(db, "status IN ('waiting', 'deciding')", ()):
+            if not self._is_stale(proposal, now):
+                continue
+            if proposal.status == "deciding":
+                self._move(db, proposal.number, "waiting", decider=0)
+            if proposal.is_diff:
+                self._move(db, proposal.number, "withdrawn", decided=decided)
+            elif proposal.expires < now:
+                nobody = msgspec.json.encode(Decided(now, "nobody"))
+                self._move(db, proposal.number, "expired", decided=nobody, body=None)
+
+    def _is_stale(self, proposal: Proposal, now: float) -> bool:
+        if proposal.is_diff or proposal.status == "deciding":
+            return proposal.waits and not self._is_held(proposal)
+        return proposal.status == "waiting" and proposal.expires < now
+
+    def _is_held(self, proposal: Proposal) -> bool:
+        if proposal.holder == os.getpid():
+            # An earlier process may have had our number, as every first process of a container has.
+            return (self._file, proposal.number) in _held
+        return is_process_alive(proposal.holder)
 
     def _select(self, where: str, values: tuple[object, ...]) -> tuple[Proposal, ...]:
-        rows = self._query(f"SELECT {_COLUMNS} FROM proposals WHERE {where}", values)
+        """The proposals as they are now; none where nothing was ever stored."""
+        if not self.exists:
+            return ()
+        import sqlite3
+
+        with self._lock:
+            try:
+                found = self._read(self._connection(), where, values)
+            except (sqlite3.Error, UnicodeDecodeError) as error:
+                raise self._fail(error) from error
+        now = self._clock()
+        if not any(self._is_stale(proposal, now) for proposal in found):
+            return found
+        with self._writing() as db:
+            self._tidy(db)
+            return self._read(db, where, values)
+
+    def _read(self, db: sqlite3.Connection, where: str, values: tuple[object, ...]) -> tuple[Proposal, ...]:
+        rows = db.execute(f"SELECT {COLUMNS} FROM proposals WHERE {where}", values).fetchall()
         try:
-            return _read_proposals(rows)
+            return read_proposals(rows)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             # SQLite notices no damage in what is stored, and the next question would stumble over it again.
             self._suspected = "a proposal cannot be decoded"
@@ -383,10 +454,7 @@ class ReviewStore:
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise self._fail(error) from error
         if changed:
-            with self._changed:
-                self._changed.notify_all()
-            for listener in tuple(self._listeners):
-                listener()
+            self._announce()
 
     def _connection(self) -> sqlite3.Connection:
         """The connection to the file that has the name now: a person may delete the folder at any time."""
@@ -416,20 +484,8 @@ class ReviewStore:
             return False
 
 
-def _read_proposals(rows: list[Any]) -> tuple[Proposal, ...]:
-    """Raises MsgspecError and UnicodeDecodeError."""
-    return tuple(
-        Proposal(
-            number=number, status=status, at=at, expires=expires, actor=actor, token=token, pid=pid,
-            tool=tool, label=label, why=why, rows=_rows.decode(stored), more=more,
-            body=None if body is None else _body.decode(body),
-            decided=None if decided is None else _decided.decode(decided),
-        )
-        for (
-            number, status, at, expires, actor, token, pid, tool, label, why, stored, more, body, decided,
-        ) in rows
-    )  # fmt: skip
-
+_held: set[tuple[Path, int]] = set()
+"""What this process is deciding on or shows, by the file of its store."""
 
 _open_stores: dict[Path, ReviewStore] = {}
 _opening = threading.Lock()
@@ -442,9 +498,7 @@ def store_of(engine: Engine) -> ReviewStore:
         store = _open_stores.get(engine.state)
         if store is None:
             store = ReviewStore(
-                engine.state,
-                make_folder=engine.transactor.make_folder,
-                second=engine.transactor.second,
+                engine.state, make_folder=engine.make_state_folder, second=engine.second_folder
             )
             _open_stores[engine.state] = store
         return store

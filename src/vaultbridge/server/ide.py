@@ -17,11 +17,10 @@ from aiohttp import web
 
 from vaultbridge.activity.clients import Activity
 from vaultbridge.editor.hub import EditorHub
-from vaultbridge.editor.reviews import Reviews
 from vaultbridge.editor.sources import NotesUnderReview, WorkspaceSource, follow_vault
 from vaultbridge.editor.state import OBSIDIAN
 from vaultbridge.editor.vault_view import EngineView
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine, Engine
 from vaultbridge.errors import TimedOut, VaultbridgeError
 from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.protocols.claude_ide.dialect import ClaudeIde, IdeOptions
@@ -34,6 +33,7 @@ from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines
 from vaultbridge.protocols.websocket.endpoint import PING_SECONDS, is_upgrade
 from vaultbridge.review.policy import ReviewRules
+from vaultbridge.review.reviews import Reviews
 from vaultbridge.server.config.model import IdeConfig
 from vaultbridge.tools.base.tool import ActiveNote, OpenFile, SelectedText
 from vaultbridge.vault.obsidian import is_obsidian_running
@@ -107,20 +107,20 @@ class _VaultEditor:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: DirectEngine,
         server: McpServer,
         token: str,
         options: IdeOptions,
         *,
         share_selection: bool,
         find_rules: Callable[[Engine], ReviewRules],
-        reopen: Callable[[Engine, Scope], Engine],
+        reopen: Callable[[DirectEngine, Scope], DirectEngine],
     ) -> None:
         self.engine = engine
         self.hub = EditorHub(engine.scope.visible, share_selection=share_selection)
         self.reviews = Reviews(engine, find_rules, partial(reopen, engine))
         self.hub.reviews = self.reviews
-        self.hub.diffs.archive = self.reviews
+        self.hub.diffs.store = self.reviews.store
         view = EngineView(engine, find_rules)
         self.ide = ClaudeIde(view, self.hub, server, options)
         self.editors = EditorServer(view, self.hub, self.ide, token)
@@ -138,7 +138,7 @@ class _VaultEditor:
         )
 
     def _list_notes(self) -> frozenset[VaultPath]:
-        return self.reviews.list_paths() | {diff.path for diff in self.hub.diffs.waiting()}
+        return self.reviews.list_paths() | self.hub.diffs.list_paths()
 
     async def _notes_changed(self, paths: frozenset[VaultPath]) -> None:
         try:
@@ -161,7 +161,7 @@ class IdeService:
 
     def __init__(
         self,
-        engines: Sequence[Engine],
+        engines: Sequence[DirectEngine],
         server: McpServer,
         token: str,
         config: IdeConfig,
@@ -170,7 +170,7 @@ class IdeService:
         share_selection: bool,
         call_seconds: float,
         find_rules: Callable[[Engine], ReviewRules],
-        reopen: Callable[[Engine, Scope], Engine],
+        reopen: Callable[[DirectEngine, Scope], DirectEngine],
         activity: Activity | None = None,
     ) -> None:
         options = IdeOptions(relative_paths=config.relative_paths, quote_mentions=config.quote_mentions)

@@ -17,7 +17,7 @@ from vaultbridge.protocols.editor.client import connect
 from vaultbridge.protocols.editor.endpoint_file import Endpoint, find_running
 
 if TYPE_CHECKING:
-    from vaultbridge.engine import Engine
+    from vaultbridge.engine import DirectEngine
 
 log = logging.getLogger("vaultbridge.serve")
 
@@ -48,7 +48,7 @@ class OtherBridge(Struct, frozen=True):
         )
 
 
-async def find_other_bridges(engines: Sequence[Engine]) -> tuple[OtherBridge, ...]:
+async def find_other_bridges(engines: Sequence[DirectEngine]) -> tuple[OtherBridge, ...]:
     """Find other bridges that serve these vaults. Call it before our own endpoint file is written.
 
     Two bridges for one vault are allowed, but seldom intended.

@@ -30,7 +30,7 @@ from msgspec.structs import replace
 from vaultbridge.activity.clients import Activity
 from vaultbridge.activity.counters import Counters
 from vaultbridge.activity.pauses import Pauses
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import SWITCH_SECONDS
 from vaultbridge.plugins.listing import CodeSource
@@ -290,7 +290,7 @@ def _claim_presence(
 def _make_ide(
     config: Config,
     servers: Servers,
-    engines: Sequence[Engine],
+    engines: Sequence[DirectEngine],
     token: str,
     guard: HostGuard,
     activity: Activity,

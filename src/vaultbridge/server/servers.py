@@ -17,7 +17,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine, Engine
 from vaultbridge.errors import PermissionDenied
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines
@@ -153,7 +153,7 @@ class Servers:
 
     def list_patterns(
         self, tokens: Iterable[AccessToken]
-    ) -> dict[str, tuple[Engine, Sequence[ScopePattern]]]:
+    ) -> dict[str, tuple[DirectEngine, Sequence[ScopePattern]]]:
         """The patterns of all scopes, with the engine of the vault that each is for."""
         known = tuple(tokens)
         return {
@@ -212,7 +212,7 @@ class Servers:
         yield "off" if token is None else token.review
         yield from (self._find_config(vault).review for vault in self._vaults if vault.name in set(names))
 
-    def reopen(self, engine: Engine, scope: Scope) -> Engine:
+    def reopen(self, engine: DirectEngine, scope: Scope) -> DirectEngine:
         """Open an engine's vault under another scope: that of the caller that requested a change."""
         folder = engine.root.folder
         served = next(vault for vault in self._vaults if vault.folder == folder)
@@ -249,7 +249,7 @@ class Servers:
             reviewed=any(review != "off" for review in self._list_reviews(scopes, token)),
         )
 
-    def _open(self, vault: ServedVault, scope: LiveScope) -> Engine:
+    def _open(self, vault: ServedVault, scope: LiveScope) -> DirectEngine:
         return open_engine(
             vault.folder,
             scope=scope,

@@ -103,7 +103,7 @@ class TokenStore:
         """Make a token. Returns it and its text, which cannot be shown again. Raises InvalidArgument."""
         if not name.strip() or len(name) > NAME_CHARS or not name.isprintable():
             raise InvalidArgument(
-                f"A token's name has 1 to {NAME_CHARS} printable characters.", argument="name"
+                f"A token's name must have 1 to {NAME_CHARS} printable characters.", argument="name"
             )
         Scope(allow=allow, deny=deny)  # An invalid pattern must not be stored.
         secret = PREFIX + secrets.token_urlsafe(SECRET_BYTES)

@@ -8,14 +8,16 @@ sees, by `doctor`, and by `token make`. What it says names files and folders, so
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from vaultbridge.links.resolve import name_key
 from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.walk import list_folders
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
@@ -52,16 +54,20 @@ class ScopePattern(Struct, frozen=True):
 
 
 class UnusedPattern(Struct, frozen=True):
+    """`empty_folder` is a folder without files that the pattern matches: then it is not mistyped."""
+
     written: ScopePattern
     suggestion: str = ""
+    empty_folder: str = ""
 
     def __str__(self) -> str:
         written = self.written
-        text = (
-            f"The pattern {written.pattern!r} ({written.where}) {written.effect} nothing: no file or folder"
-        )
+        text = f"The pattern {written.pattern!r} ({written.where}) {written.effect} nothing"
+        if self.empty_folder:
+            empty = f"the folder {self.empty_folder!r} is there, but no file of the vault is in it"
+            return f"{text} yet: {empty}."
         advice = f" Did you mean {self.suggestion!r}?" if self.suggestion else ""
-        return f"{text} of the vault matches it.{advice}"
+        return f"{text}: no file or folder of the vault matches it.{advice}"
 
 
 def list_scope_patterns(where: str, allow: Iterable[str], deny: Iterable[str]) -> Iterator[ScopePattern]:
@@ -83,32 +89,53 @@ def list_patterns(
     return patterns + [ScopePattern("embeddings.private", pattern, "keeps back") for pattern in private]
 
 
-def find_unused(patterns: Sequence[ScopePattern], files: Collection[str]) -> list[UnusedPattern]:
-    """Finds the patterns that match none of these files, nor a folder that contains one."""
-    if not patterns:
+def find_unused(
+    patterns: Sequence[ScopePattern], files: Collection[str], read_folders: Callable[[], Iterable[str]]
+) -> list[UnusedPattern]:
+    """Finds the patterns that match none of these files, nor a folder that contains one. Only if there are
+    any, `read_folders` is asked for all folders: those without files are known to the disk alone."""
+    filled = _list_filled_folders(files)
+    names = [*filled, *files]
+    unused = [
+        written
+        for written in patterns[: _count_checked(names)]
+        if _find_match(written.pattern, names) is None
+    ]
+    if not unused:
         return []
-    folders = _list_folders(files)
-    names = [*folders, *files]
-    most = max(1, MATCHES_TRIED // max(1, len(names)))
+    empty = sorted({f"{folder}/" for folder in read_folders()}.difference(filled), key=_rank_folder)
+    folders = sorted([*filled, *empty], key=_rank_folder)
+    names += empty
     return [
-        UnusedPattern(written, _suggest(written.pattern, folders, files, names))
-        for written in patterns[:most]
-        if not _matches_any(written.pattern, names)
+        UnusedPattern(written, empty_folder=folder.rstrip("/"))
+        if (folder := _find_match(written.pattern, empty))
+        else UnusedPattern(written, _suggest(written.pattern, folders, files, names))
+        for written in unused[: _count_checked(empty)]
     ]
 
 
-def _list_folders(files: Iterable[str]) -> list[str]:
-    """The folders, with a slash at their end, those at the top first."""
+def _list_filled_folders(files: Iterable[str]) -> set[str]:
+    """The folders that contain one of these files at any depth, with a slash at their end."""
     folders: set[str] = set()
     for path in files:
         while (path := path.rpartition("/")[0]) and f"{path}/" not in folders:
             folders.add(f"{path}/")
-    return sorted(folders, key=lambda folder: (folder.count("/"), folder))
+    return folders
 
 
-def _matches_any(pattern: str, names: Iterable[str]) -> bool:
+def _rank_folder(folder: str) -> tuple[int, str]:
+    """For sorting: those at the top first."""
+    return folder.count("/"), folder
+
+
+def _count_checked(names: Sequence[str]) -> int:
+    """How many patterns may be compared with all of these names."""
+    return max(1, MATCHES_TRIED // max(1, len(names)))
+
+
+def _find_match(pattern: str, names: Iterable[str]) -> str | None:
     visible = Scope(deny=(pattern,)).visible
-    return any(not visible(name.rstrip("/")) for name in names)
+    return next((name for name in names if not visible(name.rstrip("/"))), None)
 
 
 def _suggest(pattern: str, folders: Sequence[str], files: Collection[str], names: Sequence[str]) -> str:
@@ -125,7 +152,7 @@ def _suggest(pattern: str, folders: Sequence[str], files: Collection[str], names
             place = found.rstrip("/")
             candidates.append(f"{ANYWHERE}{place.rpartition('/')[2]}{ending}" if anywhere else place + ending)
     for candidate in candidates:
-        if candidate and _matches_any(candidate, names):
+        if candidate and _find_match(candidate, names) is not None:
             return candidate
     return ""
 
@@ -181,10 +208,14 @@ class PatternReporter:
             if not fresh:
                 used.update(patterns)
                 continue
-            found = {about.written: about for about in find_unused(fresh, list(engine.queries.table()))}
+            read_folders = partial(list_folders, engine.root)
+            unmatched = find_unused(fresh, list(engine.queries.table()), read_folders)
+            found = {about.written: about for about in unmatched}
             used.update(pattern for pattern in fresh if pattern not in found)
-            unused.update(found)
+            for written, about in found.items():
+                if about.empty_folder or written not in unused:
+                    unused[written] = about
             self._checked.update((name, pattern) for pattern in fresh)
         for written, about in unused.items():
             if written not in used:
-                log.warning("%s", about)
+                log.log(logging.INFO if about.empty_folder else logging.WARNING, "%s", about)

@@ -19,7 +19,7 @@ from vaultbridge.errors import JSON_ERRORS, VaultbridgeError
 from vaultbridge.server.assistants.catalog import ASSISTANTS, find_config_file
 from vaultbridge.server.assistants.config_file import list_servers, read_text
 from vaultbridge.server.assistants.entry import list_entry_vaults, starts_vaultbridge
-from vaultbridge.server.config.model import config_file, load_config
+from vaultbridge.server.config.model import choose_config
 from vaultbridge.server.sessions import list_sessions
 from vaultbridge.system import read_private
 from vaultbridge.vault.folders import ABOUT_FILE, find_bases
@@ -72,7 +72,7 @@ def count_waiting(state: Path) -> int:
 
 
 def _list_configured(environ: Mapping[str, str]) -> Iterator[Path]:
-    for vault in load_config(config_file(environ)).vaults:
+    for vault in choose_config(environ).load().vaults:
         with contextlib.suppress(VaultbridgeError):
             yield Path(find_vault(vault.path, environ=environ))
 

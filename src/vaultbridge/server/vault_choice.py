@@ -103,9 +103,9 @@ def find_named_vaults(
 
 
 def _read_configured(environ: Mapping[str, str]) -> list[str]:
-    from vaultbridge.server.config.model import config_file, load_config
+    from vaultbridge.server.config.model import choose_config
 
-    return [vault.path for vault in load_config(config_file(environ)).vaults]
+    return [vault.path for vault in choose_config(environ).load().vaults]
 
 
 def choose_known_vault(environ: Mapping[str, str]) -> VaultChoice:

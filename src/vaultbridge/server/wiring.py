@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vaultbridge.engine import Engine
-from vaultbridge.engine.engine import OPEN_SCOPE
+from vaultbridge.engine.direct import OPEN_SCOPE, DirectEngine
 from vaultbridge.vault.folders import find_bases, find_dictionary_folders
 from vaultbridge.vault.obsidian import find_vault
 from vaultbridge.vault.scope import Scope
@@ -28,13 +27,13 @@ def open_engine(
     embeddings: EmbeddingsConfig | None = None,
     accept: bool = False,
     environ: Mapping[str, str] = os.environ,
-) -> Engine:
+) -> DirectEngine:
     """Open the engine of a vault, given by folder or by its name in Obsidian. `embeddings` is the user's own
     model, if there is one. With `accept` the folder is taken for the vault as it is now. Raises
     VaultNotFound."""
     folder = vault if isinstance(vault, Path) else find_vault(vault, environ=environ)
     bases = find_bases(environ)
-    return Engine(
+    return DirectEngine(
         folder,
         cache=bases.cache,
         state=bases.state,

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from vaultbridge.engine.operation_base import BlockName, SectionName
+from vaultbridge.engine.operations.base import BlockName, SectionName
 from vaultbridge.errors import EngineFailure, InvalidArgument, ObsidianNotRunning
 from vaultbridge.tools.base.answer import Answer, answer_data, answer_text, cut_text
 from vaultbridge.tools.base.schema import Arguments, MaxChars, NoteName, Start

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, field
 
-from vaultbridge.engine.operation_base import ForceEncoding
+from vaultbridge.engine.operations.base import ForceEncoding
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.tools.base.answer import (
     NOTICES_LISTED,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from msgspec import Meta
 
-from vaultbridge.engine.operation_base import CreateHeading, SectionName
+from vaultbridge.engine.operations.base import CreateHeading, SectionName
 from vaultbridge.errors import InvalidArgument, NoteNotFound
 from vaultbridge.tools.base.answer import Answer, answer_data, answer_text, clip_text, describe_outcome
 from vaultbridge.tools.base.schema import Arguments, MaxChars, Start

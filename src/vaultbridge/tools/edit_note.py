@@ -13,8 +13,8 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Protocol, Union
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from vaultbridge.engine.operation_base import Operation
-from vaultbridge.engine.vocabulary import (
+from vaultbridge.engine.operations.base import Operation
+from vaultbridge.engine.operations.vocabulary import (
     BATCH_OPERATIONS,
     OPERATIONS,
     concerns_whole_vault,
@@ -206,7 +206,7 @@ def run(context: VaultContext, edit: _EditNote) -> Answer:
 def _edit_found(context: VaultContext, edit: _EditNote) -> Answer:
     """The same edit of every note of a search, as one change. `replace_text` passes over the notes that do
     not have the text: a search for words finds more than one for a text."""
-    from vaultbridge.engine.operation_base import NoteEdit
+    from vaultbridge.engine.operations.base import NoteEdit
     from vaultbridge.tools.base.found import find_all
 
     kind = OPERATIONS[edit.op]

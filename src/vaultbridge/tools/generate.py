@@ -17,7 +17,7 @@ import msgspec
 from msgspec import NODEFAULT, UnsetType
 from msgspec.structs import FieldInfo
 
-from vaultbridge.engine.vocabulary import describe_operations
+from vaultbridge.engine.operations.vocabulary import describe_operations
 from vaultbridge.limits import LARGEST_INTEGER
 from vaultbridge.tools.base.schema import STORED_SCHEMAS, derive_schema
 from vaultbridge.tools.base.tool import Tool

@@ -74,13 +74,12 @@ def _parse_number(text: str) -> int:
 def _describe_proposal(context: VaultContext, wanted: str) -> Answer:
     """What became of a change that waited for a person. It exists only for a caller that may see its
     files."""
-    from vaultbridge.review.decide import Decider, describe_decision
+    from vaultbridge.review.decide import describe_decision
     from vaultbridge.review.gate import parse_id
     from vaultbridge.review.store import store_of
 
-    store = store_of(context.engine)
-    proposal = store.get(parse_id(wanted))
-    if not Decider(context.engine, store).may_show(proposal):
+    proposal = store_of(context.engine).get(parse_id(wanted))
+    if not proposal.may_be_shown(context.engine.scope.visible):
         raise InvalidArgument(f"There is no proposal {proposal.id}.", argument="id")
     rows = [row.path for row in proposal.rows]
     more = len(rows) - PATHS_SHOWN + proposal.more

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from vaultbridge.engine.operation_base import PropertyName, TagName
+from vaultbridge.engine.operations.base import PropertyName, TagName
 from vaultbridge.errors import InvalidArgument, NoteNotFound
 from vaultbridge.tools.base.answer import (
     PAGE_CHARS,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Meta
 from msgspec.structs import replace
 
-from vaultbridge.engine.operation_base import BlockName, SectionName
+from vaultbridge.engine.operations.base import BlockName, SectionName
 from vaultbridge.errors import InvalidArgument, NoteNotFound, VaultbridgeError
 from vaultbridge.tools.base.answer import (
     Answer,
@@ -136,6 +136,7 @@ def read_several(context: VaultContext, names: Sequence[str], part: Part) -> str
     room = part.max_chars
     for number, name in enumerate(names):
         if room < LEAST_CHARS and number:
+            pieces.insert(0, f"[{number} of {len(names)} notes | no room for the rest]")
             pieces.append(f"(no room for: {', '.join(names[number:])}; read them in another call)")
             break
         try:

@@ -106,7 +106,7 @@ def _render_look(
     room = arguments.max_chars - len(ending)
     for row in map(replace_surrogates, _list_findings(look, editable=editable)):
         if len(row) + 1 > room:
-            lines.append("(more does not fit)")
+            lines.append("(there is no room for more)")
             break
         lines.append(row)
         room -= len(row) + 1

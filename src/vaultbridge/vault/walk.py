@@ -86,17 +86,27 @@ def walk(root: Root, folder: VaultPath | None = None, *, known: KnownStats | Non
     return _Walk(root, {} if known is None else known).run(folder or VaultPath(""))
 
 
-class _Walk:
-    """The state of one walk: the folders still to list, the folders that links have led to, and the known
-    files that were not found yet."""
+def list_folders(root: Root) -> list[str]:
+    """Every folder below the vault's own that can be opened, also one without files, in no particular
+    order."""
+    walked = _Walk(root, {})
+    for _ in walked.run(VaultPath("")):
+        pass
+    return [folder for folder in walked.listed if folder]
 
-    __slots__ = ("known", "linked", "root", "waiting")
+
+class _Walk:
+    """The state of one walk: the folders still to list, those that are listed, the folders that links have
+    led to, and the known files that were not found yet."""
+
+    __slots__ = ("known", "linked", "listed", "root", "waiting")
 
     def __init__(self, root: Root, known: KnownStats) -> None:
         self.root = root
         self.known = known
         self.waiting: list[tuple[str, str, int]] = []
         self.linked: list[str] = []
+        self.listed: list[str] = []
 
     def run(self, folder: VaultPath) -> Iterator[Found]:
         place = str(self.root.resolve(folder)) if folder else str(self.root.folder)
@@ -113,6 +123,7 @@ class _Walk:
     def list_folder(self, shown: str, place: str, depth: int) -> list[Found]:
         try:
             with open_listing(place) as items:
+                self.listed.append(shown)
                 return self.sort_out(items, shown, place, depth)
         except FileNotFoundError:
             # It vanished after its parent was listed. Whether the vault itself is there is checked at the

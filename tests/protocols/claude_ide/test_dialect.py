@@ -577,7 +577,8 @@ async def test_an_accepted_diff_answers_with_the_final_text_and_writes_nothing(
         result = await client.end(waiting)
         assert [block["text"] for block in result["content"]] == ["FILE_SAVED", "edited by hand"]
         closed = await page.next("proposalClosed")
-        assert (closed["id"], closed["status"], closed["text"]) == (shown["id"], "edited", "accepted")
+        assert (closed["id"], closed["status"], closed["by"]) == (shown["id"], "edited", "page")
+        assert closed["text"] == "accepted"
     assert (vault / NOTE).read_text().startswith("# Title")
 
 

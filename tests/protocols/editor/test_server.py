@@ -61,7 +61,7 @@ async def test_hello_chooses_one_of_several_vaults(vault: Path, tmp_path: Path) 
         assert other.hub.state.focus() is not None and bridge.hub.state.focus() is None
         await client.close()
         client = await dial_raw(bridge)
-        with pytest.raises(Failed, match=r"no such vault.*vault, Second") as failed:
+        with pytest.raises(Failed, match=r"does not serve that vault.*It serves: vault, Second") as failed:
             await client.request("hello", app="page", token=TOKEN, vault="Third")
         assert failed.value.code == -32602
         await client.close()

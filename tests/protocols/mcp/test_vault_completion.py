@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.vault import make_small_vault, open_engines
+from vaultbridge.engine.operations import Append
 from vaultbridge.protocols.mcp.vault import completion
 from vaultbridge.protocols.mcp.vault.completion import SUGGESTIONS, Completions
 from vaultbridge.vault.scope import Scope
@@ -152,3 +153,34 @@ def test_several_vaults_are_asked_together_or_one_by_name(tmp_path: Path) -> Non
     assert completions.suggest("note", "a").values == ("A1", "A2")
     assert completions.suggest("note", "a", "Two").values == ("A2",)
     assert completions.suggest("vault", "").values == ("One", "Two", "missing")
+
+
+def test_tags_that_an_assistant_has_just_written_are_suggested(tmp_path: Path) -> None:
+    engines = open_engines(tmp_path, make_small_vault(tmp_path, FILES), scope=Scope(deny=("Secret",)))
+    completions, engine = Completions(engines), engines["Notes"]
+    for number in range(5):
+        tag = f"written{number}"
+        engine.apply([Append(note="Café evenings", content=f"#{tag}")])
+        assert suggest_values(completions, "tag", tag) == [tag]
+
+
+@pytest.mark.parametrize("scope", [Scope(), Scope(deny=("Secret",))], ids=["everything", "a scope"])
+def test_what_the_app_excludes_now_is_not_suggested(tmp_path: Path, scope: Scope) -> None:
+    """Nothing else has been asked since the settings changed."""
+    vault = make_small_vault(tmp_path, FILES)
+    completions = Completions(open_engines(tmp_path, vault, scope=scope))
+    settings = vault / ".obsidian" / "app.json"
+    settings.parent.mkdir(exist_ok=True)
+    for filters, tags, properties in (
+        ("[]", {"project", "project/garden"}, ["status"]),
+        ('["Projects/Moth"]', {"project"}, ["status"]),
+        ('["Projects/"]', set(), ["status"]),
+        ('["Projects/", "Plan.md"]', set(), []),
+        ("[]", {"project", "project/garden"}, ["status"]),
+    ):
+        settings.write_text(f'{{"userIgnoreFilters": {filters}}}')
+        # Several times: the first answer may be the one that brings the index up to date.
+        for _ in range(3):
+            assert {*map(str.lower, suggest_values(completions, "tag", "pro"))} == tags, filters
+            found = suggest_values(completions, "property", "stat")
+            assert [*map(str.lower, found)] == properties, filters

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.vault import make_small_vault, open_engines
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.errors import VaultNotFound
 
 
@@ -24,7 +24,7 @@ def test_nothing_is_opened_before_it_is_asked_for(tmp_path: Path) -> None:
 
 def test_a_vault_used_by_many_threads_is_opened_and_announced_once(tmp_path: Path) -> None:
     engines = open_engines(tmp_path, make_small_vault(tmp_path, {"A.md": "a"}))
-    answer: list[Engine] = []
+    answer: list[DirectEngine] = []
     engines.on_open = lambda name, engine: answer.append(engine)
     with ThreadPoolExecutor(8) as threads:
         found = set(threads.map(lambda _: engines["Notes"], range(32)))

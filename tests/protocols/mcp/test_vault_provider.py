@@ -24,7 +24,7 @@ from support.vault import (
 )
 from support.waiting import BOUND
 from support.wire import EVERY_VERSION, MODERN, Wire
-from vaultbridge.engine import Engine
+from vaultbridge.engine import DirectEngine
 from vaultbridge.index.query import regex
 from vaultbridge.protocols.mcp.dialect import mcp_dialect
 from vaultbridge.protocols.mcp.vault import provider as vault_provider
@@ -189,9 +189,9 @@ async def test_a_note_that_was_read_before_needs_no_thread(tmp_path: Path) -> No
     if not is_local_filesystem(vault.resolve()):
         pytest.skip("nothing is known of this file system")
 
-    def open_counted() -> Engine:
+    def open_counted() -> DirectEngine:
         trash = Trash({"HOME": str(tmp_path / "home")})
-        return Engine(vault, cache=tmp_path / "cache", trash=trash, clock=lambda: time.time() + 60)
+        return DirectEngine(vault, cache=tmp_path / "cache", trash=trash, clock=lambda: time.time() + 60)
 
     engines = VaultEngines({"vault": open_counted})
     async with vault_wire(tmp_path, vault, engines=engines, **with_tool(gate)) as wire:
@@ -326,7 +326,7 @@ async def test_a_vault_is_loaded_in_advance_and_kept_up_to_date(tmp_path: Path) 
     loop = asyncio.get_running_loop()
     opened = loop.create_future()
 
-    def open_slowly() -> Engine:
+    def open_slowly() -> DirectEngine:
         engine = open_engine(str(tmp_path / "Notes"), environ=make_isolated_environ(tmp_path))
         loop.call_soon_threadsafe(opened.set_result, engine)
         return engine

@@ -233,7 +233,7 @@ function ControlPanel(props: ControlPanelProps): JSX.Element {
           <ul class="graph-legend" aria-label="Colours: press one to hide or show it">
             {legend.map(({ colour, name, count }) => (
               <li key={name}>
-                <button type="button" aria-pressed={!hiddenGroups.has(name)} onClick={() => toggle(name)}>
+                <button type="button" title={name} aria-pressed={!hiddenGroups.has(name)} onClick={() => toggle(name)}>
                   <span class="swatch" data-colour={colour} />
                   <span class="name">{name}</span>
                   <span class="quiet">{count.toLocaleString()}</span>

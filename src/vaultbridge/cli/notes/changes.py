@@ -45,7 +45,7 @@ examples:
 
 
 def main_edit(argv: list[str]) -> int:
-    from vaultbridge.engine.vocabulary import list_offered
+    from vaultbridge.engine.operations.vocabulary import list_offered
 
     ops = fill(" ".join(list_offered("edit")), 78, initial_indent="  ", subsequent_indent="  ")
     parser = Parser(
@@ -62,8 +62,8 @@ def main_edit(argv: list[str]) -> int:
 
 
 def _edit(args: argparse.Namespace) -> int:
-    from vaultbridge.engine.operation_base import Operation
-    from vaultbridge.engine.vocabulary import parse_operations
+    from vaultbridge.engine.operations.base import Operation
+    from vaultbridge.engine.operations.vocabulary import parse_operations
 
     operations: list[Operation] = []
     for text in args.operations:

@@ -163,7 +163,7 @@ def _list_tasks(args: argparse.Namespace) -> int:
     if limit is None:
         limit = LARGEST_NUMBER if args.json else TASKS_SHOWN
     elif limit < 0:
-        raise InvalidArgument("--limit is at least 0.", argument="usage")
+        raise InvalidArgument("--limit must be 0 or more.", argument="usage")
     with open_vault(args.vault) as engine:
         before, after = parse_due(engine, args.due_before, args.due_after)
         refresh(engine)

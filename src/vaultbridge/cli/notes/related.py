@@ -50,7 +50,7 @@ def _show_related(args: argparse.Namespace) -> int:
     if sum((bool(args.note), args.text is not None, args.vault_wide)) != 1:
         raise InvalidArgument("Give one of these: a note, --text, --vault-wide.", argument="usage")
     if args.limit < 1 or args.offset < 0:
-        raise InvalidArgument("--limit is at least 1, and --offset at least 0.", argument="usage")
+        raise InvalidArgument("--limit must be at least 1, and --offset at least 0.", argument="usage")
     if args.link and args.text is not None:
         raise InvalidArgument("A text cannot be linked; name a note.", argument="usage")
     with open_vault(args.vault, with_model=True) as engine:

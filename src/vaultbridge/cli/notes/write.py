@@ -218,8 +218,8 @@ def main_set(argv: list[str]) -> int:
 
 
 def _set(args: argparse.Namespace) -> int:
-    from vaultbridge.engine.operation_base import Operation
     from vaultbridge.engine.operations import RemoveProperty, SetProperty
+    from vaultbridge.engine.operations.base import Operation
     from vaultbridge.errors import InvalidArgument
 
     values = [parse_assignment(text) for text in args.assignments]

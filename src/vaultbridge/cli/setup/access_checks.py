@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from vaultbridge.protocols.claude_ide.doctor import CheckStatus
     from vaultbridge.server.config.model import ToolsConfig
     from vaultbridge.server.unused_patterns import ScopePattern
+    from vaultbridge.vault.paths import Root
 
 
 class Finding(Struct, frozen=True):
@@ -55,22 +56,29 @@ def check_code(folder: Path, tools: ToolsConfig) -> Finding:
     return Finding("System", "third-party code", "warning", found, advice)
 
 
-def check_patterns(vault: Path, files: list[str]) -> Iterator[Finding]:
+def check_patterns(root: Root, files: list[str]) -> Iterator[Finding]:
     """Look for patterns of scopes that match nothing: a typing error there hides nothing."""
-    from vaultbridge.server.config.model import config_file, load_config, resolve_path
+    from vaultbridge.server.config.model import choose_config, resolve_path
     from vaultbridge.server.tokens import TokenStore
     from vaultbridge.server.unused_patterns import find_unused, list_patterns
+    from vaultbridge.vault.walk import list_folders
 
-    file = config_file(os.environ)
+    vault = root.folder
+    file = choose_config(os.environ)
     try:
-        config = load_config(file)
-        tokens = [token for token in TokenStore(file.parent).list_tokens() if token.covers(vault.name, vault)]
+        config = file.load()
+        tokens = [
+            token for token in TokenStore(file.path.parent).list_tokens() if token.covers(vault.name, vault)
+        ]
     except VaultbridgeError:
         return  # reported above
     own = next((known for known in config.vaults if resolve_path(known.path) == str(vault)), None)
     patterns = [*list_patterns(config, own, vault.name, tokens), *_list_started_patterns(vault)]
-    unused = find_unused(patterns, files)
+    unused = find_unused(patterns, files, lambda: list_folders(root))
     for about in unused:
+        if about.empty_folder:
+            yield Finding("Vault", "scope", "unknown", str(about))
+            continue
         advice = "Correct it, or leave it if the folder will be made later."
         yield Finding("Vault", "scope", "warning", str(about), advice)
     if patterns and not unused:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from vaultbridge.cli.common import FAILED, OK, emit, find_default_vault, run, say
 from vaultbridge.cli.parser import OPTION_HELP, VAULT_HELP, Parser
-from vaultbridge.errors import EditRefused, InvalidArgument, VaultbridgeError
+from vaultbridge.errors import EditRefused, InvalidArgument, VaultbridgeError, VaultNotFound
 from vaultbridge.system import read_file_uri
 
 if TYPE_CHECKING:
@@ -165,8 +165,8 @@ def _connect_all(args: argparse.Namespace, chosen: list[Assistant]) -> int:
         try:
             _remove(args, assistant, file) if args.remove else _add(args, assistant, file)
         except VaultbridgeError as error:
-            if isinstance(error, InvalidArgument):
-                raise
+            if isinstance(error, InvalidArgument | VaultNotFound):
+                raise  # It is about the command, whichever assistant comes first.
             # What is wrong with all of them is said once.
             failures.setdefault(str(error), (error, []))[1].append(assistant.title)
     for failure, titles in failures.values():

@@ -121,14 +121,16 @@ def _check_system(args: argparse.Namespace) -> Iterator[Finding]:
     own = find_own_command()
     yield Finding("System", "vaultbridge", "good", f"{__version__}, started by {' '.join(own)}")
     yield from _check_other_program(own)
-    from vaultbridge.server.config.model import config_file, load_config
+    from vaultbridge.server.config.model import choose_config
     from vaultbridge.vault.obsidian import find_vault
 
-    file = config_file(os.environ)
+    file = (chosen := choose_config(os.environ)).path
     try:
-        config = load_config(file)
+        config = chosen.load()
     except VaultbridgeError as error:
-        yield Finding("System", "configuration", "bad", str(error), f"Correct {file}.")
+        there = (str(error), f"Correct {file}.")
+        found, advice = there if os.path.lexists(file) else (error.message, error.hint)
+        yield Finding("System", "configuration", "bad", found, advice)
     else:
         found = f"{file}" if file.is_file() else f"none (it would be {file})"
         yield Finding("System", "configuration", "good" if file.is_file() else "unknown", found)
@@ -234,7 +236,7 @@ def _check_vault(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
     yield Finding(
         "Vault", "notes", "good" if notes else "unknown", f"{notes:,} in {sum(counts.values()):,} files"
     )
-    yield from check_patterns(vault, files)
+    yield from check_patterns(root, files)
     if unreadable:
         advice = "Give yourself read access to them; until then they are missing everywhere."
         yield Finding("Vault", "unreadable", "bad", list_some(unreadable), advice)
@@ -298,10 +300,10 @@ def _check_port() -> Iterator[Finding]:
     """Check that the port that the configuration names is free for the next bridge."""
     import socket
 
-    from vaultbridge.server.config.model import config_file, load_config
+    from vaultbridge.server.config.model import choose_config
 
     try:
-        server = load_config(config_file(os.environ)).server
+        server = choose_config(os.environ).load().server
     except VaultbridgeError:
         return  # already reported above
     if not server.port:

@@ -106,7 +106,7 @@ def _set_up(args: argparse.Namespace) -> int:
 
 def list_vaults() -> list[Path]:
     """The vaults that a person may mean, the most likely first."""
-    from vaultbridge.server.config.model import config_file, load_config
+    from vaultbridge.server.config.model import choose_config
     from vaultbridge.server.vault_choice import VAULT_VARIABLE, expand_variables, find_here, find_vault_around
     from vaultbridge.vault.obsidian import find_vault, list_known_vaults
 
@@ -116,7 +116,7 @@ def list_vaults() -> list[Path]:
     named = [
         expand_variables(text, os.environ) for text in os.environ.get(VAULT_VARIABLE, "").split(os.pathsep)
     ]
-    named += [vault.path for vault in load_config(config_file(os.environ)).vaults]
+    named += [vault.path for vault in choose_config(os.environ).load().vaults]
     for text in filter(None, named):
         try:
             found[find_vault(text).resolve()] = None

@@ -106,13 +106,13 @@ def _make_service(args: argparse.Namespace, installed: Service | None) -> Servic
     """The service with the vaults it has already, and those that the person names, or else all that
     assistants use. Raises VaultNotFound and InvalidArgument."""
     from vaultbridge.server.assistants.entry import find_own_command
-    from vaultbridge.server.config.model import config_file, load_config
+    from vaultbridge.server.config.model import choose_config
     from vaultbridge.server.service.definition import make_service
     from vaultbridge.server.service.install import choose_port
     from vaultbridge.server.used_vaults import list_used_vaults
     from vaultbridge.vault.obsidian import find_vault
 
-    config = load_config(config_file(os.environ))
+    config = choose_config(os.environ).load()
     kept = [Path(vault) for vault in installed.vaults if Path(vault).is_dir()] if installed else []
     wanted = [find_vault(vault).resolve() for vault in args.vaults] or list_used_vaults(os.environ)
     if not kept and not wanted:

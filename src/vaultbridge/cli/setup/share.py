@@ -53,16 +53,18 @@ class SharedPlan(Struct, frozen=True):
 
 
 def open_store() -> TokenStore:
-    from vaultbridge.server.config.model import config_file
+    from vaultbridge.server.config.model import choose_config
     from vaultbridge.server.tokens import TokenStore
 
-    return TokenStore(config_file(os.environ).parent)
+    file = choose_config(os.environ)
+    file.check()
+    return TokenStore(file.path.parent)
 
 
 def find_address(vault: Path) -> str:
     """The address at which the vault is served for as long as the person wants: that of the service, or of
     the port that the configuration names. Raises EditRefused, which says how to have one."""
-    from vaultbridge.server.config.model import config_file, load_config
+    from vaultbridge.server.config.model import choose_config
     from vaultbridge.server.service.definition import HOST
     from vaultbridge.server.service.install import find_service
 
@@ -75,14 +77,14 @@ def find_address(vault: Path) -> str:
             f"The service does not serve {vault.name}.",
             hint=f"Add the vault to it: vaultbridge service install {quoted}",
         )
-    file = config_file(os.environ)
-    server = load_config(file).server
+    file = choose_config(os.environ)
+    server = file.load().server
     if server.port and server.host == HOST and not server.tls_certificate:
         return f"http://{HOST}:{server.port}"
     raise EditRefused(
         "No bridge is set up at a fixed address.",
         hint=f"Keep one running: vaultbridge service install {quoted}. Where there are no services, write"
-        f" `port = 3000` below `[server]` in {file}, and have `vaultbridge serve` started at login.",
+        f" `port = 3000` below `[server]` in {file.path}, and have `vaultbridge serve` started at login.",
     )
 
 

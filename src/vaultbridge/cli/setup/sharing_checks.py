@@ -50,12 +50,11 @@ def check_shared_entry(assistant: Assistant, name: str, shared: SharedEntry, *, 
     from vaultbridge.server.assistants.shared import find_token
 
     title = f"{assistant.name} {name}"
-    if find_token(shared, open_store()) is None:
-        advice = (
-            f"Connect it again: vaultbridge connect {assistant.name} VAULT --shared --replace --name {name}"
-        )
-        return Finding("Assistants", title, "bad", "its token was revoked or has expired", advice)
     try:
+        if find_token(shared, open_store()) is None:
+            again = f"vaultbridge connect {assistant.name} VAULT --shared --replace --name {name}"
+            found = "its token was revoked or has expired"
+            return Finding("Assistants", title, "bad", found, f"Connect it again: {again}")
         answer = check_shared(shared, seconds=seconds)
     except VaultbridgeError as error:
         advice = error.hint or "See `vaultbridge service status`."

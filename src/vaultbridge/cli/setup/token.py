@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from vaultbridge.cli.common import OK, emit, run, say
 from vaultbridge.cli.parser import Parser, SuggestingParser
 from vaultbridge.errors import VaultbridgeError
-from vaultbridge.system import expand_home
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,21 +55,18 @@ def main(argv: list[str]) -> int:
 
 
 def _run_action(args: argparse.Namespace) -> int:
+    from vaultbridge.server.config.model import choose_config
     from vaultbridge.server.tokens import TokenStore
 
     commands = {"make": _make, "list": _list, "revoke": _revoke}
-    commands[args.command](args, TokenStore(_find_config(args).parent))
+    file = choose_config(os.environ, named=args.config)
+    file.check()  # tokens beside a file that no server reads would be refused everywhere
+    commands[args.command](args, TokenStore(file.path.parent))
     return OK
 
 
-def _find_config(args: argparse.Namespace) -> Path:
-    from vaultbridge.server.config.model import config_file
-
-    return expand_home(str(args.config)).absolute() if args.config is not None else config_file(os.environ)
-
-
 def _make(args: argparse.Namespace, store: TokenStore) -> None:
-    from vaultbridge.server.config.model import load_config
+    from vaultbridge.server.config.model import choose_config
     from vaultbridge.server.tokens import describe_token, parse_lifetime
 
     token, secret = store.make(
@@ -91,7 +87,7 @@ def _make(args: argparse.Namespace, store: TokenStore) -> None:
         )
     sys.stdout.flush()
     with suppress(VaultbridgeError):  # no vault is known yet, or another command reports the fault
-        for about in _find_unused_patterns(token, load_config(_find_config(args)).vaults):
+        for about in _find_unused_patterns(token, choose_config(os.environ, named=args.config).load().vaults):
             sys.stderr.write(f"note: {args.terminal.clean(about)}\n")
 
 
@@ -102,21 +98,22 @@ def _find_unused_patterns(token: AccessToken, configured: Sequence[VaultConfig])
     from vaultbridge.server.unused_patterns import find_unused, list_scope_patterns
     from vaultbridge.server.vault_choice import choose_vaults, find_here
     from vaultbridge.vault.paths import Root
-    from vaultbridge.vault.walk import FileEntry, walk
+    from vaultbridge.vault.walk import FileEntry, list_folders, walk
 
     patterns = list(list_scope_patterns(" of this token", token.allow, token.deny))
     if not patterns:
         return []  # and no vault need be looked for
     chosen = choose_vaults(os.environ, find_here(), configured=lambda: [vault.path for vault in configured])
     wanted = describe_vaults(configured, chosen.vaults)
-    files = [
-        entry.path
-        for vault in find_served_vaults(wanted)
-        if token.covers(vault.name, vault.folder)
-        for entry in walk(Root(vault.folder))
-        if isinstance(entry, FileEntry)
+    roots = [
+        Root(vault.folder) for vault in find_served_vaults(wanted) if token.covers(vault.name, vault.folder)
     ]
-    return [str(about) for about in find_unused(patterns, files)] if files else []
+    files = [entry.path for root in roots for entry in walk(root) if isinstance(entry, FileEntry)]
+
+    def read_folders() -> list[str]:
+        return [folder for root in roots for folder in list_folders(root)]
+
+    return [str(about) for about in find_unused(patterns, files, read_folders)] if files else []
 
 
 def _list(args: argparse.Namespace, store: TokenStore) -> None:
@@ -133,12 +130,13 @@ def _list(args: argparse.Namespace, store: TokenStore) -> None:
 
 
 def _revoke(args: argparse.Namespace, store: TokenStore) -> None:
-    from vaultbridge.server.config.model import load_config
+    from vaultbridge.server.config.model import choose_config
     from vaultbridge.server.tokens import describe_token
     from vaultbridge.server.unused_scopes import delete_unused_scopes
 
     token = store.revoke(args.token)
-    delete_unused_scopes(load_config(_find_config(args)), store.list_tokens())
+    with suppress(VaultbridgeError):  # another command reports the fault; the token is revoked
+        delete_unused_scopes(choose_config(os.environ, named=args.config).load(), store.list_tokens())
     if args.json:
         emit({**describe_token(token), "revoked": True})
     else:

@@ -18,7 +18,8 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
+
+from yarl import URL
 
 from vaultbridge.errors import EngineFailure
 
@@ -35,18 +36,13 @@ CREATE TABLE IF NOT EXISTS message (
 """
 
 
-_DEFAULT_PORTS: Final = {"ws": 80, "wss": 443}
-
-
 def normalize_url(url: str) -> str:
-    """One spelling for a server's address: the case of scheme and host, a default port, a slash at the end
-    and credentials do not make it another server."""
-    parts = urlsplit(url)
-    scheme, host = parts.scheme.lower(), (parts.hostname or "").removesuffix(".")
-    host = f"[{host}]" if ":" in host else host
-    port = "" if parts.port in (None, _DEFAULT_PORTS.get(scheme)) else f":{parts.port}"
-    query = f"?{parts.query}" if parts.query else ""
-    return f"{scheme}://{host}{port}{parts.path.rstrip('/')}{query}"
+    """One spelling for a server's address, from the library that connects: the case of scheme and host, a
+    default port, escapes, a slash at the end and credentials do not make it another server."""
+    parts = URL(url)
+    host = (parts.raw_host or "").removesuffix(".")
+    query = f"?{parts.raw_query_string}" if parts.raw_query_string else ""
+    return f"{parts.scheme}://{host}:{parts.port}{parts.raw_path.rstrip('/')}{query}"
 
 
 class QueueFile:

@@ -215,7 +215,7 @@ def make_timeout_answer(item: QueuedMessage, seconds: float, *, sent: bool) -> M
 def make_refused_answer(item: QueuedMessage, seconds: float, error: InvalidMessage) -> Message:
     """Make the answer of a request that got none in time, when something arrived that may have been it."""
     assert item.id is not None
-    text = f"No answer to {item.method!r} that can be read came within {seconds:g} s: {error.message}"
+    text = f"No readable answer to {item.method!r} came within {seconds:g} s: {error.message}"
     return make_error_answer(item.id, CONNECTION_LOST, text, reason=error.reason, sent=True)
 
 

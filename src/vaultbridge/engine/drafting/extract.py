@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from vaultbridge.engine.drafting.draft import Draft
 from vaultbridge.engine.drafting.move import find_references, pin_older_links
 from vaultbridge.engine.drafting.naming import OperationContext, find_same_path, is_folder, resolve_new_path
-from vaultbridge.engine.drafting.operate import writable_note
+from vaultbridge.engine.drafting.notes import writable_note
 from vaultbridge.errors import EditRefused
 from vaultbridge.links.move import Reference
 from vaultbridge.links.resolve import FileTable, Resolved, dot_path, resolve

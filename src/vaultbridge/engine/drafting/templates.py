@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from vaultbridge.engine.days import parse_day
-from vaultbridge.engine.operation_base import NoteEdit, Operation
 from vaultbridge.engine.operations import Append, Create, Insert, Prepend, SetProperty
+from vaultbridge.engine.operations.base import NoteEdit, Operation
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
 from vaultbridge.links.resolve import file_name
 from vaultbridge.markdown.model import Note

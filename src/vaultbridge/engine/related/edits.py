@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import Append, ReplaceText
+from vaultbridge.engine.operations.base import Operation
+from vaultbridge.engine.operations.vocabulary import convert_operation
 from vaultbridge.engine.related.mentions import UnlinkedMention, split_units
-from vaultbridge.engine.vocabulary import convert_operation
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.links.resolve import FileTable, Resolved, resolve
 from vaultbridge.links.syntax import LinkSettings, write_link

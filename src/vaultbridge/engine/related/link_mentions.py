@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from vaultbridge.engine.drafting.draft import Draft
 from vaultbridge.engine.drafting.naming import OperationContext
-from vaultbridge.engine.drafting.operate import writable_note
+from vaultbridge.engine.drafting.notes import writable_note
 from vaultbridge.engine.related.edits import EditableNote, change_mention
 from vaultbridge.engine.related.mentions import find_mentions
 from vaultbridge.errors import EditRefused

@@ -10,7 +10,6 @@ from __future__ import annotations
 import sqlite3
 import unicodedata
 from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -199,12 +198,16 @@ class _Ranking:
     def _choose(self, first: dict[int, float], sure: set[int]) -> list[int]:
         """Returns the best notes by their preliminary score, those that are `sure` first, and one
         more than are ranked if there is one."""
-        # Sorted by id first, so that notes with the same score always have the same order.
-        order = sorted(sorted(first), key=first.__getitem__, reverse=True)
+        seen = [id_ for id_ in first if id_ in self.searchable]
+        if len(seen) > RANKED_NOTES + 1:
+            least = sorted(map(first.__getitem__, seen), reverse=True)[RANKED_NOTES]
+            seen = [id_ for id_ in seen if first[id_] >= least or id_ in sure]
+        # By path, so that of notes with the same score the same are chosen in every index of the vault.
+        seen.sort(key=self.paths.__getitem__)
+        seen.sort(key=first.__getitem__, reverse=True)
         if sure:
-            order = [*(id_ for id_ in order if id_ in sure), *(id_ for id_ in order if id_ not in sure)]
-        seen = filter(self.searchable.__contains__, order)
-        return list(islice(seen, RANKED_NOTES + 1))
+            seen.sort(key=lambda id_: id_ not in sure)
+        return seen[: RANKED_NOTES + 1]
 
     def _read_linked(self, read: dict[int, NoteFeatures]) -> None:
         """Count the text around the links of the notes that were read for the notes and sections that they
@@ -223,7 +226,7 @@ class _Ranking:
                 if target not in read:
                     gain = sum(self.concepts[place].idf * count.forms for place, count in counts.items())
                     linked[target] = linked.get(target, 0.0) + gain
-        for id_ in sorted(linked, key=lambda id_: (-linked[id_], id_))[:LINKED_NOTES]:
+        for id_ in sorted(linked, key=lambda id_: (-linked[id_], self.paths[id_]))[:LINKED_NOTES]:
             read[id_] = self.reader.read(id_)
         for (id_, heading), counts in sections.items():
             if id_ in read and (section := read[id_].find_section(heading)) is not None:

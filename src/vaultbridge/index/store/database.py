@@ -45,16 +45,21 @@ _SEPARATOR: Final = b"\n"
 class Terms:
     """The words of the index, as far as they are loaded. Any thread may use it."""
 
-    __slots__ = ("_guard", "_last", "_words")
+    __slots__ = ("_guard", "_identity", "_last", "_words")
 
     def __init__(self) -> None:
         self._words = bytearray(_SEPARATOR)
         self._last = 0
+        self._identity = 0
+        """Which file they are from: a query that began before it was replaced still reads the other one."""
         self._guard = threading.Lock()
 
     def refresh(self, db: sqlite3.Connection) -> None:
         """Load the words that were added since the last time."""
         with self._guard:
+            identity = read_meta(db, "identity")
+            if identity != self._identity:
+                self._words, self._last, self._identity = bytearray(_SEPARATOR), 0, identity
             joined, last = db.execute(
                 "SELECT group_concat(term, char(10)), max(id) FROM terms WHERE id > ?", (self._last,)
             ).fetchone()
@@ -130,6 +135,8 @@ class Index:
         self.forms: tuple[int, dict[tuple[str, str, str], list[str]]] | None = None
         """Forms of words that were looked up, with the generation they belong to: see `ranking.concepts`."""
         self._idle: list[sqlite3.Connection] = []
+        self._opened = 0
+        """How often the connections were dropped, because the file had been replaced."""
         self._guard = threading.Lock()
         self._writer: sqlite3.Connection | None = None
         self._writer_lock = threading.RLock()
@@ -158,7 +165,7 @@ class Index:
         TimedOut when the caller has stopped waiting for the answer."""
         cancellation = current_cancellation()
         cancellation.check()
-        db = self._take_reader()
+        db, opened = self._take_reader()
         try:
             handler = None if cancellation is NEVER_CANCELLED else cancellation.is_requested
             db.set_progress_handler(handler, CHECKED_STEPS)
@@ -174,10 +181,10 @@ class Index:
             db.set_progress_handler(None, 0)
             with suppress(sqlite3.Error):
                 db.execute("ROLLBACK")
-            self._release_reader(db)
+            self._release_reader(db, opened)
             raise
         else:
-            self._release_reader(db)
+            self._release_reader(db, opened)
 
     @contextmanager
     def writing(self, *, silently: bool = False) -> Iterator[sqlite3.Connection]:
@@ -278,14 +285,13 @@ class Index:
         """Delete the file and start with an empty one."""
         with self._writer_lock, self._hold_replace_lock():
             self._drop_connections()
-            schema.remove(self.file)
             self._create()
 
     def _prepare(self) -> None:
         self._wal_index.repair()
-        if not self.file.exists():
+        if self._stat_identity() is None:
             with self._hold_replace_lock():
-                if not self.file.exists():
+                if self._stat_identity() is None:
                     self._create()
         try:
             schema.check(self.file)
@@ -296,7 +302,6 @@ class Index:
                 try:
                     schema.check(self.file)
                 except schema.UnusableIndex:
-                    schema.remove(self.file)
                     self._create()
         self._identity = self._stat_identity()
 
@@ -306,16 +311,17 @@ class Index:
             yield
 
     def _create(self) -> None:
+        """Puts an empty file in the place of whatever is there."""
         # Created under another name first, so that no process ever opens a file without tables.
         fresh = self.file.with_name(f"{self.file.name}.{os.getpid()}.new")
-        schema.remove(fresh)
         try:
+            schema.remove(fresh)
             schema.create(fresh)
-            for suffix in ("-wal", "-shm"):
-                self.file.with_name(self.file.name + suffix).unlink(missing_ok=True)
+            schema.remove(self.file)
             fresh.replace(self.file)
         except (OSError, sqlite3.Error) as error:
-            schema.remove(fresh)
+            with suppress(OSError):
+                schema.remove(fresh)
             raise EngineFailure(
                 "The search index cannot be written.",
                 hint="Check that the cache folder is writable and has free space.",
@@ -323,9 +329,10 @@ class Index:
         self._identity = self._stat_identity()
 
     def _stat_identity(self) -> tuple[int, int] | None:
+        """None if there is no file, or its folder cannot be used: whoever then makes one says why."""
         try:
             status = self.file.stat()
-        except FileNotFoundError:
+        except OSError:
             return None
         return status.st_dev, status.st_ino
 
@@ -345,6 +352,7 @@ class Index:
         self._wal_index.repair()
         with self._guard:
             idle, self._idle = self._idle, []
+            self._opened += 1
             self._files.clear()
             self.language = None
             self.forms = None
@@ -356,12 +364,14 @@ class Index:
             self._writer = None
         self._wal_index.forget()
 
-    def _take_reader(self) -> sqlite3.Connection:
+    def _take_reader(self) -> tuple[sqlite3.Connection, int]:
+        """Returns a connection, and which opening of the file it belongs to."""
         self._reopen_if_replaced()
         with self._guard:
+            opened = self._opened
             if self._idle:
-                return self._idle.pop()
-        return self._connect(writer=False)
+                return self._idle.pop(), opened
+        return self._connect(writer=False), opened
 
     def _connect(self, *, writer: bool) -> sqlite3.Connection:
         try:
@@ -369,10 +379,11 @@ class Index:
         except sqlite3.DatabaseError as error:
             raise self._translate_error(error) from error
 
-    def _release_reader(self, db: sqlite3.Connection) -> None:
+    def _release_reader(self, db: sqlite3.Connection, opened: int) -> None:
         self._wal_index.record()
         with self._guard:
-            if not self._closed and len(self._idle) < IDLE_READERS:
+            # If the file was replaced meanwhile, the connection is to the one that was there before.
+            if not self._closed and opened == self._opened and len(self._idle) < IDLE_READERS:
                 self._idle.append(db)
                 return
         db.close()

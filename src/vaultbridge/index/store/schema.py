@@ -247,10 +247,11 @@ def create(file: Path) -> None:
 
 def start_log(db: sqlite3.Connection) -> None:
     """Empty the log of changes after a first build, whose entries nobody needs. The first position is later
-    than any in another file that was here before (see _COUNTERS), so that nobody takes what it knows of that
-    one for a state of this one."""
-    db.execute("DELETE FROM changed")
-    db.execute("INSERT INTO changed SELECT value, 0 FROM meta WHERE name = 'generation'")
+    than any before, in this file or in another that was here (see _COUNTERS), so that nobody takes what it
+    knows of an earlier log for a state of this one."""
+    later = "max(value, (SELECT coalesce(max(seq), 0) + 1 FROM changed))"
+    db.execute(f"INSERT INTO changed SELECT {later}, 0 FROM meta WHERE name = 'generation'")
+    db.execute("DELETE FROM changed WHERE seq < (SELECT max(seq) FROM changed)")
 
 
 def log_changes(db: sqlite3.Connection, files: Iterable[int]) -> None:
@@ -262,8 +263,8 @@ def log_changes(db: sqlite3.Connection, files: Iterable[int]) -> None:
 
 def empty(db: sqlite3.Connection) -> None:
     """Delete what the tables contain, except the words in `terms`: readers have loaded those, and find
-    nothing by them."""
-    for table in sorted(_ROW_TABLES):
+    nothing by them. The log stays too, so that `start_log` begins after it."""
+    for table in sorted(_ROW_TABLES - {"changed"}):
         db.execute(f"DELETE FROM {table}")
     db.execute("INSERT INTO words (words) VALUES ('delete-all')")
 

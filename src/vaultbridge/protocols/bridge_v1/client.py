@@ -180,7 +180,7 @@ class BridgeClient:
             return PermissionDenied(message, hint=hint, status=answer.status)
         if 300 <= answer.status < 400:
             return EngineFailure(message, hint="Redirects are not followed: use the real address.")
-        hints = {404: "Is another program listening on that port?", 413: "Send less at once."}
+        hints = {404: "Is another program listening on that port?", 413: "Send less at a time."}
         return EngineFailure(
             message,
             hint=hints.get(answer.status, "The server is running but failed; its own log may say why."),

@@ -85,7 +85,7 @@ def parse_address(url: str) -> Address:
         raise InvalidArgument("An address may not contain a user name or a password.", argument="url")
     if not all("!" <= char <= "~" for char in url):
         raise InvalidArgument(
-            f"{url[:100]!r} contains a space or a letter that no address has.",
+            f"{url[:100]!r} contains a space or a letter that an address cannot have.",
             argument="url",
             hint="Write other letters as %C3%A9 in a path, and as xn--… in a host name.",
         )
@@ -129,7 +129,7 @@ async def send_request(
                 return await _read_answer(reader, method)
             except _TooLarge:
                 raise EngineFailure(
-                    f"{to} sent an answer of more than {ANSWER_BYTES} bytes.", hint="Ask for less at once."
+                    f"{to} sent an answer of more than {ANSWER_BYTES} bytes.", hint="Ask for less at a time."
                 ) from None
             except (OSError, EOFError, ValueError) as error:
                 raise EngineFailure(

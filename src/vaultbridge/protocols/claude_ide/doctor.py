@@ -252,7 +252,7 @@ def _check_environment(environ: Mapping[str, str], home: Path, lock_folder: Path
     """`lock_folder` is where the running bridge writes its lock: its own variables may differ from these."""
     name = "environment"
     if environ.get("CLAUDE_CODE_SSE_PORT"):
-        found = f"CLAUDE_CODE_SSE_PORT={environ['CLAUDE_CODE_SSE_PORT']} makes clients use that port alone"
+        found = f"CLAUDE_CODE_SSE_PORT={environ['CLAUDE_CODE_SSE_PORT']} makes clients use only that port"
         return Check(name, "warning", found, "Unset it where Claude Code is started, or set it to this port.")
     chosen = environ.get("CLAUDE_CONFIG_DIR")
     if chosen and not Path(chosen).is_absolute():

@@ -14,7 +14,6 @@ from typing import Any, Final
 import msgspec
 
 from vaultbridge.activity.records import record_proposal
-from vaultbridge.editor.diffs import Accepted
 from vaultbridge.editor.hub import AssistantSession, EditorHub
 from vaultbridge.editor.model import Point, Selection, VaultView
 from vaultbridge.errors import InvalidArgument, NoteNotFound, ObsidianNotRunning, VaultbridgeError
@@ -23,6 +22,7 @@ from vaultbridge.protocols.claude_ide import wire
 from vaultbridge.protocols.claude_ide.wire import IdePaths
 from vaultbridge.protocols.dialect import Call
 from vaultbridge.protocols.mcp.values import ToolAnnotations, ToolInfo
+from vaultbridge.review.diff_model import Accepted
 from vaultbridge.vault.paths import VaultPath
 
 log = logging.getLogger("vaultbridge.ide")
@@ -165,7 +165,7 @@ async def open_diff(call: ToolCall) -> Blocks:
 
 
 class _NoteJournal:
-    """Records what the client writes after an accepted diff (`editor.diffs.NoteJournal`)."""
+    """Records what the client writes after an accepted diff (`review.diff_model.NoteJournal`)."""
 
     def __init__(self, call: ToolCall, path: VaultPath) -> None:
         self._view = call.view

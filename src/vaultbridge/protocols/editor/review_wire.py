@@ -6,22 +6,17 @@ is the reference.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final, Literal
 
-from vaultbridge.editor.diffs import OUTCOMES, CloseReason, Diff, label_tab
-from vaultbridge.editor.reviews import ReviewState
-from vaultbridge.engine.outcome import PlannedFile
+from vaultbridge.engine.plan import PlannedFile
 from vaultbridge.limits import MIB
 from vaultbridge.protocols.editor.wire import EditorParams
-from vaultbridge.review.decide import Differs, FileDecision, describe_decision
+from vaultbridge.review.decide import FileDecision, describe_decision, describe_outcome
 from vaultbridge.review.model import Proposal, ProposalVersion, has_text, hash_of, hunks_of, texts_of
+from vaultbridge.review.reviews import ReviewState
 
 TEXT_CHARS: Final = 2 * MIB
 """The most text of one proposal in a notification; the texts of further files are sent on request."""
-
-
-LINE_ENDS_NOTICE: Final = "The new text has line ends of Windows (CR LF)."
 
 
 class ListProposals(EditorParams, frozen=True):
@@ -90,7 +85,7 @@ def encode_proposal(
         "label": proposal.label,
         "reason": proposal.why,
         "at": proposal.at,
-        "expires": proposal.expires,
+        "expires": proposal.expires or None,
         "hash": version.hash if body is not None else "",
         "files": files,
         "moreFiles": proposal.more,
@@ -168,7 +163,7 @@ def encode_closed(proposal: Proposal, vault: str) -> dict[str, Any]:
         "status": proposal.status,
         "by": "" if decided is None else decided.by,
         "change": 0 if decided is None else decided.change,
-        "text": describe_decision(proposal),
+        "text": describe_outcome(proposal.status) if proposal.is_diff else describe_decision(proposal),
         "proposal": encode_proposal(proposal, vault, texts=False),
     }
 
@@ -180,84 +175,4 @@ def encode_review(state: ReviewState) -> dict[str, Any]:
         "configured": state.configured,
         "least": state.least,
         "wait": state.wait,
-    }
-
-
-# Diffs of Claude Code in the same form.
-
-
-def make_diff_version(diff: Diff) -> ProposalVersion:
-    before = None if diff.is_new else diff.old_text.encode("utf-8", "surrogatepass")
-    after = diff.new_text.encode("utf-8", "surrogatepass")
-    change: Literal["created", "changed"] = "created" if diff.is_new else "changed"
-    file = PlannedFile(diff.path, change, before=before, after=after)
-    conflicts = {str(diff.path): diff.conflict} if diff.conflict else {}
-    return ProposalVersion((file,), conflict=diff.conflict, conflicts=conflicts)
-
-
-def find_seen(diff: Diff, shown: Sequence[Diff], hash_: str) -> tuple[ProposalVersion, ProposalVersion]:
-    """The diff as it is now, and as the person saw it. Raises Differs if that version is no longer known."""
-    current = make_diff_version(diff)
-    versions = (current, *map(make_diff_version, shown))
-    seen = next((version for version in versions if hash_ in ("", version.hash)), None)
-    if seen is None:
-        raise Differs
-    return current, seen
-
-
-def encode_diff_proposal(
-    diff: Diff,
-    vault: str,
-    *,
-    status: CloseReason | Literal["waiting"] = "waiting",
-    texts: bool = True,
-    limit: int = TEXT_CHARS,
-) -> dict[str, Any]:
-    version = make_diff_version(diff)
-    files: list[dict[str, Any]]
-    if texts:
-        files = encode_files(version, limit)
-    else:
-        files = [{"path": file.path, "was": "", "change": file.change} for file in version.files]
-    decided = {
-        "at": diff.decided_at,
-        "by": diff.by,
-        "reason": diff.comment,
-        "change": diff.change,
-        "undone": False,
-        "edited": diff.edited,
-    }
-    return {
-        "id": diff.id,
-        "kind": "diff",
-        "status": "edited" if status == "accepted" and diff.edited else status,
-        "vault": vault,
-        "assistant": diff.software or diff.client,
-        "token": "",
-        "pid": diff.pid,
-        "tool": "openDiff",
-        "label": label_tab(diff.tab_name),
-        "reason": "diff",
-        "at": diff.at,
-        "expires": None,
-        "hash": version.hash,
-        "files": files,
-        "moreFiles": 0,
-        # The texts are shown with LF, so a person would not see this.
-        "notices": [LINE_ENDS_NOTICE] if "\r" in diff.new_text else [],
-        "rebased": diff.rebased,
-        "conflict": diff.conflict,
-        "elsewhere": [{"path": diff.path, "at": at, "by": by} for at, by in diff.elsewhere],
-        "decided": None if status == "waiting" else decided,
-    }
-
-
-def encode_diff_closed(diff: Diff, reason: CloseReason, vault: str, change: int) -> dict[str, Any]:
-    return {
-        "id": diff.id,
-        "status": "edited" if reason == "accepted" and diff.edited else reason,
-        "by": diff.by,
-        "change": change,
-        "text": OUTCOMES[reason],
-        "proposal": encode_diff_proposal(diff, vault, status=reason, texts=False),
     }

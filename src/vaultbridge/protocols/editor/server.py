@@ -115,7 +115,7 @@ class EditorServer:
                 return server
         known = ", ".join(server.view.name for server in (self, *self.others))
         raise InvalidArgument(
-            "This bridge serves no such vault.", argument="vault", hint=f"It serves: {known}."
+            "This bridge does not serve that vault.", argument="vault", hint=f"It serves: {known}."
         )
 
     def dialect(
@@ -360,14 +360,14 @@ class _EditorDialect(MethodTable):
     async def _watch_trace(self, call: Call) -> dict[str, Any]:
         params = wire.parse_params(call.params, wire.WatchTrace)
         if self._feed is None:
-            raise InvalidArgument("Claim the ability `activity` in hello first.", argument="on")
+            raise InvalidArgument("Declare the ability `activity` in hello first.", argument="on")
         self._feed.watch_trace(on=params.on, json=params.json)
         return {"on": params.on, "json": params.on and params.json}
 
     async def _list_activity(self, call: Call) -> dict[str, Any]:
         params = wire.parse_params(call.params, wire.ListActivity)
         if self._server.activity is None:
-            raise InvalidArgument("This bridge does not follow its assistants.", argument="limit")
+            raise InvalidArgument("This bridge does not record what assistants do.", argument="limit")
         return await self._server.activity.list_entries(
             self._server.view.name, limit=params.limit, before=params.before, kinds=params.kinds
         )
@@ -375,7 +375,7 @@ class _EditorDialect(MethodTable):
     async def _control_assistants(self, call: Call) -> dict[str, Any]:
         params = wire.parse_params(call.params, wire.ControlAssistants)
         if self._server.activity is None:
-            raise InvalidArgument("This bridge does not follow its assistants.", argument="action")
+            raise InvalidArgument("This bridge does not record what assistants do.", argument="action")
         return await self._server.activity.control_named(
             params.action, params.assistant, revoke=params.revoke
         )

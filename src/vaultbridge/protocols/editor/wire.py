@@ -99,7 +99,7 @@ class MentionOf(EditorParams, frozen=True):
         last = self.line_start if self.line_end is None else self.line_end
         first, last = sorted((self.line_start, last))
         if first < 0:
-            raise InvalidArgument("Lines count from 0.", argument="lineStart")
+            raise InvalidArgument("Line numbers start at 0.", argument="lineStart")
         return Mention(path, first + 1, last + 1)
 
 

@@ -72,7 +72,7 @@ class HostGuard:
             if origin == "null":
                 return (
                     "A page that was opened from disk, or runs in a sandbox, may not use this server: it has "
-                    "no Origin by which it could be allowed. Serve it from http://localhost and let it send "
+                    "no Origin that could be allowed. Serve it from http://localhost and let it send "
                     "a token; or the server's owner can let every page of every site use Bridge v1, with "
                     "`vaultbridge serve --cors any`."
                 )

@@ -223,7 +223,7 @@ class DescriptorSink:
             await asyncio.to_thread(self._thread.join, FINISH_SECONDS if seconds is None else seconds)
             if self._thread.is_alive():
                 # The client neither reads nor closes. The thread and its descriptor end with the process.
-                log.warning("the client does not read its last answers")
+                log.warning("the client is not reading its last answers")
                 return
         os.close(self._target)
 

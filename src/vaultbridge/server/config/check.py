@@ -154,7 +154,7 @@ def _explain(file_name: str, message: str, lines: dict[str, int]) -> InvalidArgu
         return _fault(file_name, find_line(place, lines), place, rule)
     if message == _EMPTY:
         return _fault(file_name, find_line(place, lines), place, "should not be empty.")
-    return _fault(file_name, find_line(place, lines), place, f"is not possible: {message}.")
+    return _fault(file_name, find_line(place, lines), place, f"is not valid: {message}.")
 
 
 def _suggest_table(key: str) -> str:
@@ -190,7 +190,7 @@ def _check_meaning(config: Config, file_name: str, lines: dict[str, int]) -> Non
             Scope(allow=scope.allow, deny=scope.deny)
         except InvalidArgument as error:
             key = f"{place}.{error.argument}"
-            raise _fault(file_name, find_line(key, lines), key, f"is not possible: {error}") from None
+            raise _fault(file_name, find_line(key, lines), key, f"is not valid: {error}") from None
     _check_vaults(config, file_name, lines)
     _check_names(config.server, file_name, lines)
     _check_embeddings(config.embeddings, file_name, lines)
@@ -228,7 +228,7 @@ def _check_embeddings(embeddings: EmbeddingsConfig, file_name: str, lines: dict[
         Scope(deny=embeddings.private)
     except InvalidArgument as error:
         key = "embeddings.private"
-        raise _fault(file_name, find_line(key, lines), key, f"is not possible: {error}") from None
+        raise _fault(file_name, find_line(key, lines), key, f"is not valid: {error}") from None
 
 
 def _check_vaults(config: Config, file_name: str, lines: dict[str, int]) -> None:
@@ -242,7 +242,7 @@ def _check_vaults(config: Config, file_name: str, lines: dict[str, int]) -> None
         if before != position:
             key = f"vaults[{position}].path"
             line = find_line(f"vaults[{before}].path", lines)
-            hint = "Each vault has one [[vaults]]."
+            hint = "Give each vault one [[vaults]]."
             raise _fault(file_name, find_line(key, lines), key, f"is the same vault as in line {line}.", hint)
 
 

@@ -120,7 +120,7 @@ class FollowedConfig:
             return None
         self._last_read = self._noticed
         if self._noticed is None:
-            log.warning("The configuration file is gone: its settings stay in force until the next start")
+            log.warning("The configuration file is gone: its settings stay in effect until the next start")
             return None
         try:
             wanted = self._read()
@@ -141,7 +141,7 @@ class FollowedConfig:
         if not now:
             return None
         self._in_force = merge(self._in_force, wanted, now)
-        log.info("Now in force: %s", ", ".join(now))
+        log.info("Now in effect: %s", ", ".join(now))
         return FollowedChange(self._in_force, now)
 
 

@@ -1,8 +1,9 @@
 """The configuration file: its keys, where it is, and what overrides it.
 
-`load_config` returns a checked `Config`; a missing file is an empty one. The environment overrides the file,
-and the command line overrides both. `config.check` finds the line of a fault; nothing below `server/` reads
-the configuration. docs/config.md describes every key, and a test makes sure of that.
+`choose_config` finds the file, and `load` returns a checked `Config`. A missing file is an empty one, unless
+the user has named it. The environment overrides the file, and the command line overrides both. `config.check`
+finds the line of a fault; nothing below `server/` reads the configuration. docs/config.md describes every
+key, and a test makes sure of that.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from vaultbridge.review.policy import WAIT_SECONDS, Review
 from vaultbridge.system import expand_home, find_home, find_xdg_folder
 
 CONFIG_VARIABLE: Final = "VAULTBRIDGE_CONFIG"
+CONFIG_OPTION: Final = "--config"
 FILE_NAME: Final = "config.toml"
 
 CONFIG_BYTES: Final = 1024 * 1024
@@ -144,9 +146,41 @@ LIVE: Final = frozenset(
 """Keys that take effect in a running server when the file changes; the others need a restart."""
 
 
+class ConfigFile(Struct, frozen=True):
+    """Where the configuration is. `named_by` is the option or variable that names it, "" for the usual path:
+    only there may be no file. One that is named and missing would have had limits, which nobody should
+    believe to be in force."""
+
+    path: Path
+    named_by: str = ""
+
+    def check(self) -> None:
+        """Raises InvalidArgument for a file that is named and missing; says nothing about what is in it."""
+        if not self.named_by:
+            return
+        try:
+            self.path.stat()
+        except FileNotFoundError:
+            raise _make_missing(self.path, self.named_by) from None
+        except OSError:
+            return  # It cannot be looked at; who reads it, or what is beside it, says why.
+
+    def load(self) -> Config:
+        """Raises InvalidArgument as `load_config` does."""
+        return load_config(self.path, named_by=self.named_by)
+
+
+def choose_config(environ: Mapping[str, str] = os.environ, *, named: Path | None = None) -> ConfigFile:
+    """Return the file that `--config` names, else the one that `VAULTBRIDGE_CONFIG` names, else the usual
+    one."""
+    if named is not None:
+        return ConfigFile(expand_home(str(named)).absolute(), CONFIG_OPTION)
+    return ConfigFile(config_file(environ), CONFIG_VARIABLE if environ.get(CONFIG_VARIABLE) else "")
+
+
 def config_file(environ: Mapping[str, str] = os.environ, *, platform: str = sys.platform) -> Path:
     """Return the path of the configuration, which may not exist: `VAULTBRIDGE_CONFIG`, or the usual path on
-    this system."""
+    this system. Tokens and tools are beside it; to read it, use `choose_config`."""
     if chosen := environ.get(CONFIG_VARIABLE):
         return expand_home(chosen).absolute()
     home = find_home(environ, platform=platform)
@@ -159,13 +193,15 @@ def config_file(environ: Mapping[str, str] = os.environ, *, platform: str = sys.
     return base / "vaultbridge" / FILE_NAME
 
 
-def load_config(file: Path) -> Config:
-    """Load the file's configuration; an empty one when there is no file. Raises InvalidArgument, which names
-    the key and the line."""
+def load_config(file: Path, *, named_by: str = "") -> Config:
+    """Load the file's configuration; an empty one when there is no file and nothing names it. Raises
+    InvalidArgument, which names the key and the line."""
     try:
         with file.open("rb") as opened:
             data = opened.read(CONFIG_BYTES + 1)
     except FileNotFoundError:
+        if named_by:
+            raise _make_missing(file, named_by) from None
         return EMPTY
     except OSError as error:
         raise InvalidArgument(f"{file.name} cannot be read: {error.strerror}.", argument="config") from None
@@ -218,6 +254,14 @@ def describe_vaults(described: Iterable[VaultConfig], paths: Iterable[str]) -> t
 def resolve_path(path: str) -> str:
     """Return the same text for all ways to write a folder. Names in Obsidian's list stay distinct."""
     return os.path.realpath(expand_home(path))
+
+
+def _make_missing(file: Path, named_by: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"There is no file {file.name!r}, which {named_by} names.",
+        argument="usage" if named_by == CONFIG_OPTION else named_by,
+        hint=f"Name a file that is there, or leave {named_by} out to use the usual one.",
+    )
 
 
 def _make_error(variable: str, value: str, expected: str) -> InvalidArgument:

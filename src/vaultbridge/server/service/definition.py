@@ -99,8 +99,11 @@ class ServiceKind(Protocol):
 def _keep_environ(environ: Mapping[str, str]) -> list[tuple[str, str]]:
     """A shell's settings of where things are; a service is not started by a shell."""
     kept = []
-    if environ.get(CONFIG_VARIABLE) or environ.get("XDG_CONFIG_HOME"):
+    if environ.get(CONFIG_VARIABLE):
         kept.append((CONFIG_VARIABLE, str(config_file(environ))))
+    elif folder := environ.get("XDG_CONFIG_HOME"):
+        # Not the file in it: one that is named has to be there, now and at every start.
+        kept.append(("XDG_CONFIG_HOME", folder))
     if any(map(environ.get, (CACHE_VARIABLE, STATE_VARIABLE, "XDG_CACHE_HOME", "XDG_STATE_HOME"))):
         bases = find_bases(environ)
         # Both, because the variable for the cache alone would move the state below it.

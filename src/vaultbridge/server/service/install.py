@@ -114,7 +114,7 @@ def check_system(service: Service, kind: ServiceKind) -> None:
         hint = WITHOUT_SYSTEMD.format(command=shlex.join(service.command))
         in_wsl = "microsoft" in platform.release().lower()
         raise EngineFailure(
-            "There is no systemd for your user here, as in a container, or in WSL without it.",
+            "systemd is not running for your user here: containers have none, nor has WSL without it.",
             hint=hint + (WSL_HINT if in_wsl else ""),
         ) from None
 

@@ -17,7 +17,7 @@ from vaultbridge.errors import VaultbridgeError, VaultNotFound
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from vaultbridge.engine import Engine
+    from vaultbridge.engine import DirectEngine, Engine
     from vaultbridge.protocols.mcp.vault.provider import ProviderSettings
     from vaultbridge.review.policy import ReviewRules
     from vaultbridge.server.config.follow import FollowedConfig
@@ -50,7 +50,7 @@ class StdioLive:
         self._config = plan.config
         self._scopes: dict[str, tuple[VaultPlan, LiveScope]] = {}
         self._plans: dict[Path, VaultPlan] = {}
-        self._opened: dict[Path, Engine] = {}
+        self._opened: dict[Path, DirectEngine] = {}
         self._changing = threading.Lock()
         self._stop = threading.Event()
         self.on_scope: Callable[[ProviderSettings], None] | None = None
@@ -65,7 +65,7 @@ class StdioLive:
                 self._scopes[vault.text] = (vault, LiveScope(*vault.make_scopes(self._config)))
             return self._scopes[vault.text][1]
 
-    def add_opened(self, engine: Engine, vault: VaultPlan) -> None:
+    def add_opened(self, engine: DirectEngine, vault: VaultPlan) -> None:
         """Remember an open vault and its plan, whose configuration says which changes are reviewed."""
         with self._changing:
             self._plans = {**self._plans, engine.root.folder: vault}

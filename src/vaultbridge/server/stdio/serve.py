@@ -40,7 +40,7 @@ from vaultbridge.server.vault_choice import (
 
 if TYPE_CHECKING:
     from vaultbridge.activity.clients import SeenClient
-    from vaultbridge.engine import Engine
+    from vaultbridge.engine import DirectEngine
     from vaultbridge.protocols.connection import Connection
     from vaultbridge.protocols.mcp.failures import ToolErrors
     from vaultbridge.review.policy import Review
@@ -158,7 +158,7 @@ class VaultPlan(Struct, frozen=True, kw_only=True):
 
         return LiveScope(*self.make_scopes(self.config))
 
-    def open(self, environ: Mapping[str, str], scope: Scope) -> Engine:
+    def open(self, environ: Mapping[str, str], scope: Scope) -> DirectEngine:
         """Open the vault. Raises VaultNotFound, which names the vaults in Obsidian's list."""
         from vaultbridge.server.wiring import open_engine
 
@@ -349,8 +349,8 @@ def make_server(
 
 def _make_openers(
     plan: StdioPlan, environ: Mapping[str, str], live: StdioLive, missing: MissingVaults
-) -> dict[str, Callable[[], Engine]]:
-    def open_vault(vault: VaultPlan) -> Engine:
+) -> dict[str, Callable[[], DirectEngine]]:
+    def open_vault(vault: VaultPlan) -> DirectEngine:
         try:
             engine = vault.open(environ, live.get_scope(vault))
             live.add_opened(engine, vault)
@@ -428,17 +428,17 @@ def _list_config_folders(environ: Mapping[str, str], platform: str) -> tuple[str
 def _list_configured(environ: Mapping[str, str]) -> list[str]:
     if not may_be_configured(environ):
         return []
-    from vaultbridge.server.config.model import config_file, load_config
+    from vaultbridge.server.config.model import choose_config
 
-    return [vault.path for vault in load_config(config_file(environ)).vaults]
+    return [vault.path for vault in choose_config(environ).load().vaults]
 
 
 def _load_config(options: StdioOptions, environ: Mapping[str, str]) -> Config:
     """Load the file, overridden by the environment and the command line. The command line's scope is not
     included: it narrows the file's scope instead of replacing it."""
-    from vaultbridge.server.config.model import apply_environment, config_file, describe_vaults, load_config
+    from vaultbridge.server.config.model import apply_environment, choose_config, describe_vaults
 
-    config = load_config(config_file(environ))
+    config = choose_config(environ).load()
     below = apply_environment(config, environ)
     return replace(
         below,

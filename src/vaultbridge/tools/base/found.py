@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vaultbridge.engine.vocabulary import BATCH_OPERATIONS
+from vaultbridge.engine.operations.vocabulary import BATCH_OPERATIONS
 from vaultbridge.errors import InvalidArgument, TimedOut
 from vaultbridge.tools.base.answer import wait_for_index
 from vaultbridge.tools.base.tool import VaultContext

@@ -19,7 +19,7 @@ from vaultbridge.system import FileStat, is_racy
 from vaultbridge.vault import beneath
 from vaultbridge.vault.identity.record import file_identity
 from vaultbridge.vault.read import content_hash, is_open_for_writing, read_place
-from vaultbridge.vault.write.plan import Plan
+from vaultbridge.vault.write.plan import WritePlan
 from vaultbridge.vault.write.recovery import affected_folders, folder_of_place
 from vaultbridge.vault.write.replace import (
     do_together,
@@ -57,7 +57,7 @@ class Execution:
     """The execution of one plan. `done` counts the finished acts, `path` is the one being worked on. `staged`
     has the inode of each staged file, by which recovery recognizes it after a crash."""
 
-    def __init__(self, plan: Plan, checkpoint: Callable[[str], None]) -> None:
+    def __init__(self, plan: WritePlan, checkpoint: Callable[[str], None]) -> None:
         self.done = 0
         self.path = ""
         self.staged: dict[int, int] = {}

@@ -69,10 +69,14 @@ class Overlay:
         if above.kind != "folder" or above.disk is None:
             # Nothing is under something that will be gone, or in a folder that does not exist yet.
             return OverlayEntry(above.place / rest, "none")
-        # It is in a folder that will have been moved, so look where that is now.
+        # It is in a folder that will have been moved or restored, so look where that is now.
         origin = self._root.path_of(above.disk)
-        assert origin is not None
-        found = _on_disk(self._root.place(VaultPath(f"{origin}/{rest}")))
+        if origin is None:
+            # It is still in the trash, which is no part of the vault, like the restored folder itself.
+            found = _on_disk(above.disk / rest)
+            found.real = found.disk
+        else:
+            found = _on_disk(self._root.place(VaultPath(f"{origin}/{rest}")))
         found.place = above.place / found.place.relative_to(above.disk)
         return found
 

@@ -101,7 +101,7 @@ class NameTaken(EditRefused):
         )
 
 
-class Plan:
+class WritePlan:
     """The acts of one transaction, the contents they refer to, and the state of each file as it was read.
 
     `recall` returns content from the journal, to restore what is no longer in the trash.

@@ -185,3 +185,20 @@ def affected_paths(act: Act) -> tuple[VaultPath, ...]:
     if isinstance(act, Restored):
         return (act.trashed.path,)
     return (act.path,)
+
+
+def find_effect(act: Act) -> tuple[object, ...]:
+    """What an act changes and from what, without the disk places it uses: two lists of acts with the same
+    effects do the same."""
+    kind, paths = type(act).__name__, affected_paths(act)
+    match act:
+        case Written():
+            return kind, paths, act.before, act.after
+        case Removed():
+            return kind, paths, act.before
+        case Moved():
+            return kind, paths, act.hash, act.size, act.mtime_ns
+        case Trashed(image=image) | Restored(trashed=Trashed(image=image)):
+            return kind, paths, image
+        case FolderMade() | FolderRemoved():
+            return kind, paths

@@ -13,7 +13,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -37,10 +36,10 @@ from vaultbridge.vault.write.authorship import check_later_text
 from vaultbridge.vault.write.execute import Execution, SavedMeanwhile
 from vaultbridge.vault.write.journal import Journal, make_image
 from vaultbridge.vault.write.journal_rows import JournalEntry
-from vaultbridge.vault.write.plan import Approve, NameTaken, Plan
+from vaultbridge.vault.write.plan import Approve, NameTaken, WritePlan
 from vaultbridge.vault.write.recovery import find_last_done, has_happened, invert, leaves_trace, roll_back
 from vaultbridge.vault.write.replace import to_vault_error
-from vaultbridge.vault.write.steps import Act, Removed, Step, WriteFile, Written, affected_paths
+from vaultbridge.vault.write.steps import Act, Removed, Step, WriteFile, Written, affected_paths, find_effect
 from vaultbridge.vault.write.trash import Trash
 
 OUTSIDE_ACTOR: Final = "another program"
@@ -83,8 +82,20 @@ class Recovered(Struct, frozen=True):
     kept: tuple[str, ...]
 
 
-CheckPlan = Callable[[Plan], None]
-"""Called with what is about to be done. Nothing is done when it raises."""
+class PlannedUndo(Struct, frozen=True):
+    """What undoing a change would do. `acts` and `notices` are as in `Applied`."""
+
+    number: int
+    label: str
+    plan: WritePlan
+
+    @property
+    def acts(self) -> tuple[Act, ...]:
+        return tuple(self.plan.acts)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        return tuple(self.plan.notices)
 
 
 def ignore_checkpoint(_: str) -> None:
@@ -161,12 +172,6 @@ class Transactor:
         waits = " A change that was interrupted waits for it." if self.is_interrupted else ""
         return absent.message + waits
 
-    def refusing(self, refusal: Callable[[], VaultbridgeError]) -> Transactor:
-        """The same writer, which refuses every change with the error that `refusal` returns."""
-        refuser = copy(self)
-        refuser._refusal = refusal
-        return refuser
-
     def recover(self) -> tuple[Recovered, ...]:
         """Rolls back what dead processes left unfinished. Call it when a vault is opened; every transaction
         does it too. Waits for another writer only when there is something to recover."""
@@ -201,6 +206,18 @@ class Transactor:
             plan = self._plan(steps)
             return self._execute(plan, actor=actor, label=label, author=author, undo_of=None)
 
+    def plan_undo(
+        self, number: int, *, author: str = "", force: bool = False, hidden: Collection[str] = ()
+    ) -> PlannedUndo:
+        """What undoing one whole transaction would do; nothing is changed. Raises `EditRefused` when it was
+        undone already, and when a file has changed or gone since, unless `force` is set. An assistant
+        (`author`) can never undo past what somebody else has written since, even with `force`. `hidden` are
+        written files that the caller may not see: what was written there since is kept, and makes no
+        difference to the caller."""
+        with self._hold_writer_lock():
+            self._recover()
+            return self._plan_undo(number, author, hidden, force=force)
+
     def undo(
         self,
         number: int,
@@ -208,50 +225,47 @@ class Transactor:
         actor: str,
         author: str = "",
         force: bool = False,
-        dry_run: bool = False,
         hidden: Collection[str] = (),
-        check: CheckPlan | None = None,
+        planned: PlannedUndo | None = None,
     ) -> Applied:
-        """Undoes one whole transaction with a new transaction; with `dry_run` only plans it. Raises
-        `EditRefused` when it was undone already, and when a file has changed or gone since, unless `force` is
-        set. An assistant (`author`) can never undo past what somebody else has written since, even with
-        `force`. `hidden` are written files that the caller may not see: what was written there since is kept,
-        and makes no difference to the caller."""
+        """Undoes one whole transaction with a new transaction. Raises what `plan_undo` raises, and
+        `Overtaken` when it would not do what was `planned`."""
         with self._hold_writer_lock():
             self._recover()
-            entry = self.journal.entry(number)
-            inverted = invert(entry, self.journal.content, force=force)
-            steps = [
-                step
-                for act, usual in zip(reversed(entry.acts), inverted, strict=True)
-                if (step := self._spare_newer(act, usual, hidden)) is not None
-            ]
-            try:
-                plan = self._plan(steps)
-            except StaleWrite as stale:
-                raise EditRefused(
-                    f"{stale.path} has changed since; undoing change {number} would lose that.",
-                    hint=FORCE_OWN_HINT if author else "To undo it anyway, use --force.",
-                    path=stale.path,
-                    current=stale.current,
-                    paths=(stale.path,),
-                ) from stale
-            except NameTaken as taken:
-                raise taken.describe_undo(number) from taken
-            except NoteNotFound as gone:
-                raise EditRefused(
-                    f"{gone.name} is no longer there, so change {number} cannot be undone.",
-                    path=gone.name,
-                    paths=(gone.name,),
-                ) from gone
-            if author:
-                check_later_text(self.journal, entry, plan.acts, author, spared=hidden)
-            if dry_run:
-                return Applied(0, tuple(plan.acts), tuple(plan.notices))
-            if check is not None and plan.acts:
-                check(plan)
-            label = f"Undo: {entry.label}"
-            return self._execute(plan, actor=actor, label=label, author=author, undo_of=number)
+            undo = self._plan_undo(number, author, hidden, force=force)
+            if planned is not None and [*map(find_effect, undo.acts)] != [*map(find_effect, planned.acts)]:
+                raise Overtaken
+            return self._execute(undo.plan, actor=actor, label=undo.label, author=author, undo_of=number)
+
+    def _plan_undo(self, number: int, author: str, hidden: Collection[str], *, force: bool) -> PlannedUndo:
+        entry = self.journal.entry(number)
+        inverted = invert(entry, self.journal.content, force=force)
+        steps = [
+            step
+            for act, usual in zip(reversed(entry.acts), inverted, strict=True)
+            if (step := self._spare_newer(act, usual, hidden)) is not None
+        ]
+        try:
+            plan = self._plan(steps)
+        except StaleWrite as stale:
+            raise EditRefused(
+                f"{stale.path} has changed since; undoing change {number} would lose that.",
+                hint=FORCE_OWN_HINT if author else "To undo it anyway, use --force.",
+                path=stale.path,
+                current=stale.current,
+                paths=(stale.path,),
+            ) from stale
+        except NameTaken as taken:
+            raise taken.describe_undo(number) from taken
+        except NoteNotFound as gone:
+            raise EditRefused(
+                f"{gone.name} is no longer there, so change {number} cannot be undone.",
+                path=gone.name,
+                paths=(gone.name,),
+            ) from gone
+        if author:
+            check_later_text(self.journal, entry, plan.acts, author, spared=hidden)
+        return PlannedUndo(number, f"Undo: {entry.label}", plan)
 
     def _spare_newer(self, act: Act, usual: Step, hidden: Collection[str]) -> Step | None:
         """The step that undoes an act: for a hidden file, only what was written then and nothing that was
@@ -324,9 +338,9 @@ class Transactor:
             finally:
                 self._holder = 0
 
-    def _plan(self, steps: Iterable[Step]) -> Plan:
+    def _plan(self, steps: Iterable[Step]) -> WritePlan:
         now = datetime.fromtimestamp(self._clock())
-        plan = Plan(self.root, self._trash, now, self.journal.content, approve=self._approve)
+        plan = WritePlan(self.root, self._trash, now, self.journal.content, approve=self._approve)
         try:
             plan.add(steps)
         except OSError as error:
@@ -396,7 +410,9 @@ class Transactor:
         self.journal.finish(number, state="rolled-back", kept=kept, at=self._clock())
         return kept
 
-    def _execute(self, plan: Plan, *, actor: str, label: str, author: str, undo_of: int | None) -> Applied:
+    def _execute(
+        self, plan: WritePlan, *, actor: str, label: str, author: str, undo_of: int | None
+    ) -> Applied:
         if not plan.acts:
             return Applied(0, (), tuple(plan.notices))
         number = self.journal.begin(
@@ -422,7 +438,7 @@ class Transactor:
         self._checkpoint("finished")
         return Applied(number, tuple(plan.acts), tuple(plan.notices))
 
-    def _abandon(self, number: int, plan: Plan, execution: Execution, error: BaseException) -> None:
+    def _abandon(self, number: int, plan: WritePlan, execution: Execution, error: BaseException) -> None:
         """Rolls back after a failure, and raises that failure in terms of vault paths."""
         last, under_way = execution.done - 1, execution.done
         if under_way < len(plan.acts) and has_happened(plan.acts, under_way, execution.staged):
@@ -445,7 +461,7 @@ class Transactor:
         if isinstance(error, OSError):
             raise to_vault_error(error, failed) from error
 
-    def _record_outside_save(self, plan: Plan, error: SavedMeanwhile) -> None:
+    def _record_outside_save(self, plan: WritePlan, error: SavedMeanwhile) -> None:
         """Records in the journal what another program saved: for a moment our text was in its place, and a
         program that read ours then may overwrite that save without having seen it."""
         for act in plan.acts:

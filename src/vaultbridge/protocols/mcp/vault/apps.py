@@ -27,8 +27,8 @@ from vaultbridge.protocols.mcp.apps import VIEW_KEY, Apps, ChatView
 from vaultbridge.protocols.mcp.values import TextContent, ToolAnnotations, ToolInfo, ToolResult
 
 if TYPE_CHECKING:
-    from vaultbridge.engine import Engine
-    from vaultbridge.engine.outcome import PlannedFile
+    from vaultbridge.engine import DirectEngine, Engine
+    from vaultbridge.engine.plan import PlannedFile
     from vaultbridge.protocols.mcp.vault.engines import VaultEngines
     from vaultbridge.review.decide import DecisionResult
     from vaultbridge.review.gate import ReviewGate
@@ -134,7 +134,7 @@ class Issued(Struct, frozen=True, kw_only=True):
     """What a code is valid for. `seen` is the hash of the version that was shown, or UNDOING; `whole` is
     whether all of it was shown."""
 
-    engine: Engine
+    engine: DirectEngine
     number: int
     principal: str
     seen: str
@@ -151,7 +151,7 @@ class Codes:
         self._lock = threading.Lock()
         self._issued: OrderedDict[str, Issued] = OrderedDict()
 
-    def issue(self, engine: Engine, number: int, principal: str, *, seen: str, whole: bool) -> str:
+    def issue(self, engine: DirectEngine, number: int, principal: str, *, seen: str, whole: bool) -> str:
         import secrets
 
         code = secrets.token_urlsafe(24)
@@ -331,7 +331,9 @@ class VaultApps:
         ]
         return decider.accept(issued.number, by=BY, seen=issued.seen, files=files, reason=decision.reason)
 
-    def _describe(self, engine: Engine, number: int, principal: str, *, code: str = "") -> dict[str, Any]:
+    def _describe(
+        self, engine: DirectEngine, number: int, principal: str, *, code: str = ""
+    ) -> dict[str, Any]:
         """Describe a proposal for the view, with a code as long as it can be decided. A view that refreshes
         passes its `code`: it keeps that one, or gets a new one if the proposal has changed."""
         from vaultbridge.review.decide import Decider, describe_decision
@@ -358,7 +360,7 @@ class VaultApps:
             code = self._codes.issue(engine, number, principal, seen=seen, whole=whole)
         return {**shown, "code": code, "whole": whole}
 
-    def _issue_undo(self, engine: Engine, number: int, principal: str) -> str:
+    def _issue_undo(self, engine: DirectEngine, number: int, principal: str) -> str:
         return self._codes.issue(engine, number, principal, seen=UNDOING, whole=True)
 
 
@@ -412,5 +414,5 @@ def _describe_file(file: PlannedFile, conflict: str, room: int) -> tuple[dict[st
 
 
 def _render(text: str, shown: dict[str, Any]) -> ToolResult:
-    message = text or shown.get("decision") or "The change waits for a decision."
+    message = text or shown.get("decision") or "The change is waiting for a decision."
     return ToolResult((TextContent(text=message),), meta={VIEW_KEY: shown})

@@ -89,7 +89,7 @@ class Completions:
         if kind in ("note", "path") and engine.queries.status.complete:
             choices = _name_files(engine, kind, known)
         else:
-            version = engine.queries.status.generation
+            version = engine.queries.fresh_status().generation
             current = known is not None and known.version == version
             choices = known if known and current else _fold_choices(version, _READERS[kind](engine))
         if choices is not known:

@@ -12,21 +12,21 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vaultbridge.engine import Engine
+    from vaultbridge.engine import DirectEngine
 
 
-class VaultEngines(Mapping[str, "Engine"]):
+class VaultEngines(Mapping[str, "DirectEngine"]):
     """May be used from any thread. `engines[name]` raises what opening raises, above all VaultNotFound."""
 
-    def __init__(self, openers: Mapping[str, Callable[[], Engine]]) -> None:
+    def __init__(self, openers: Mapping[str, Callable[[], DirectEngine]]) -> None:
         self._openers = dict(openers)
-        self._opened: dict[str, Engine] = {}
+        self._opened: dict[str, DirectEngine] = {}
         self._locks = {name: threading.Lock() for name in self._openers}
         self._closed = False
-        self.on_open: Callable[[str, Engine], None] | None = None
+        self.on_open: Callable[[str, DirectEngine], None] | None = None
         """Called once per vault, in the thread that opened it, before anything uses it."""
 
-    def __getitem__(self, name: str) -> Engine:
+    def __getitem__(self, name: str) -> DirectEngine:
         engine = self._opened.get(name)
         if engine is not None:
             return engine
@@ -54,7 +54,7 @@ class VaultEngines(Mapping[str, "Engine"]):
     def __len__(self) -> int:
         return len(self._openers)
 
-    def opened(self) -> dict[str, Engine]:
+    def opened(self) -> dict[str, DirectEngine]:
         """The vaults that are open already."""
         return dict(self._opened)
 

@@ -38,7 +38,7 @@ _FINDING: Final = (
 )
 
 _READING: Final = (
-    "Long answers end with how to go on (offset, start). Read a section (`Note#Heading`) or lines rather "
+    "Long answers end with how to continue (offset, start). Read a section (`Note#Heading`) or lines rather "
     "than a long note."
 )
 

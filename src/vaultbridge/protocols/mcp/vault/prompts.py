@@ -222,15 +222,15 @@ BUILT_IN: Final[tuple[BuiltIn, ...]] = (
     BuiltIn(
         name="find_related",
         title="Find related notes",
-        description="Notes that belong together with a note, linked or not",
+        description="Notes that belong with a note, linked or not",
         arguments=(_NOTE,),
         attaches="note",
         wording=(
-            "Find the notes that belong together with [[{note}]], which follows.\n\n"
-            "Ask obsidian_related for it, which says why each note belongs to it, and obsidian_context for "
+            "Find the notes that belong with [[{note}]], which follows.\n\n"
+            "Ask obsidian_related for it, which says why each note belongs with it, and obsidian_context for "
             "what the note is about, in plain words. Leave out what is linked already. Answer "
             "with at most ten notes as [[wikilinks]], the most closely related first, each with one line "
-            "that says what joins the two and under which heading a link would fit. Change nothing."
+            "that says what connects the two and under which heading a link would fit. Change nothing."
         ),
     ),
     BuiltIn(
@@ -245,7 +245,7 @@ BUILT_IN: Final[tuple[BuiltIn, ...]] = (
             "(obsidian_list_files, the recent ones).\n"
             "2. List the tasks done, those still open, and those due in the next seven days "
             "(obsidian_tasks).\n"
-            "3. Name what was decided, what got stuck, and notes that were begun and left.\n\n"
+            "3. Name what was decided, what got stuck, and notes that were started and abandoned.\n\n"
             "Answer on one page: done, open, due, stuck, and at most three suggestions for next week. Name "
             "every note as a [[wikilink]]. Write nothing into the vault unless asked to."
         ),
@@ -260,7 +260,7 @@ BUILT_IN: Final[tuple[BuiltIn, ...]] = (
         wording=(
             "Tidy the folder {folder} of this vault.\n\n"
             "List its notes (obsidian_list_files) and read each. For every note propose, in one row of a "
-            "table: where it belongs among the folders there are, a better name if it needs one, tags that "
+            "table: where it belongs among the existing folders, a better name if it needs one, tags that "
             "the vault already uses (obsidian_tags), and notes to link it with. Mark notes to merge or to "
             "delete, with the reason.\n\n"
             "Then stop and ask which rows to carry out. Move with obsidian_move_note, which keeps links "
@@ -275,7 +275,7 @@ BUILT_IN: Final[tuple[BuiltIn, ...]] = (
         wording=(
             "Give an overview of the notes tagged {tag}.\n\n"
             "Find them with obsidian_search (tag:{tag}), read the outlines first and then the sections "
-            "that matter. Group what they say by subject, tell where they disagree or repeat each other, "
+            "that matter. Group what they say by subject, say where they disagree or repeat each other, "
             "and what is missing. Name every note as a [[wikilink]]. Change nothing."
         ),
     ),
@@ -286,9 +286,10 @@ BUILT_IN: Final[tuple[BuiltIn, ...]] = (
         arguments=(PromptField("property", "The property's name", required=True, complete="property"),),
         wording=(
             "Check how the property {property} is used in this vault.\n\n"
-            "Ask obsidian_properties for its values and types. Tell which notes spell a value in another "
-            "way, have another type than most, or lack the property although their neighbours in the same "
-            "folder have it. Propose the smallest set of changes that makes it uniform, note by note. "
+            "Ask obsidian_properties for its values and types. Say which notes spell a value "
+            "differently, have another type than most, or lack the property although their neighbours "
+            "in the same folder have it. Propose the smallest set of changes that makes it uniform, note "
+            "by note. "
             "Change nothing yet."
         ),
     ),

@@ -46,7 +46,7 @@ from vaultbridge.protocols.mcp.vault.tool_calls import ToolCalls
 from vaultbridge.protocols.mcp.vault.workers import Workers
 
 if TYPE_CHECKING:
-    from vaultbridge.engine import Engine
+    from vaultbridge.engine import DirectEngine, Engine
     from vaultbridge.protocols.mcp.vault.completion import Completions
     from vaultbridge.protocols.mcp.vault.prompts import Prompts
     from vaultbridge.review.policy import ReviewRules
@@ -349,7 +349,7 @@ class VaultProvider:
         self._unlisten = loaded.catalog.listen(self._announce_tools)
         return loaded
 
-    def _opened(self, name: str, engine: Engine) -> None:
+    def _opened(self, name: str, engine: DirectEngine) -> None:
         """Called in a worker when a vault was opened: from now on its changes are announced."""
         for change in engine.recovered:
             log.warning("%s: recovered an interrupted change: %s", name, change)

@@ -255,9 +255,10 @@ class McpCaller:
         self._workers.step_aside()
         return self._run(begin(), LOOP_SECONDS)
 
-    def ask(self, proposal: str, message: str, seconds: float) -> Choice:
-        # The question is named after the proposal, so that no answer given beforehand can match it.
-        key = f"review-{proposal}"
+    def ask(self, proposal: str, version: str, message: str, seconds: float) -> Choice:
+        # The question is named after what is shown, so that no answer that was given beforehand can match it,
+        # and none to what was shown before a note changed.
+        key = f"review-{proposal}-{version}"
         question = InputRequest("elicitation/create", {"message": message, "requestedSchema": FORM})
 
         async def ask() -> dict[str, dict[str, Any]]:

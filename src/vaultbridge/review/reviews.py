@@ -12,31 +12,24 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, Literal, TypeVar
+from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from vaultbridge.editor.diffs import CloseReason, Diff
-from vaultbridge.engine import Engine
-from vaultbridge.engine.outcome import Outcome, PlannedFile
+from vaultbridge.engine import DirectEngine, Engine
+from vaultbridge.engine.outcome import Outcome
+from vaultbridge.engine.plan import PlannedFile
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.review.decide import Decider, DecisionResult, FileDecision
-from vaultbridge.review.model import Decided, Proposal, ProposalStatus, ProposalVersion, ProposedFile
+from vaultbridge.review.model import Notify, Proposal, ProposalEvent, ProposalVersion
 from vaultbridge.review.policy import Review, ReviewRules, find_strictest, parse_review
 from vaultbridge.review.rebase import Reopen
 from vaultbridge.review.store import ReviewStore, store_of
 from vaultbridge.vault.paths import VaultPath
 
-FOLLOW_SECONDS: Final = 0.2
-"""How often the store is checked for changes while an editor is open: nobody notices the delay, and a check
-takes a few microseconds."""
-
 RELOAD_SECONDS: Final = 3.0
 """How long an editor still counts as open after it disconnects: a page that is reloaded reconnects within a
 moment, and a call that arrives in between should wait for it."""
-
-NAME_CHARS: Final = 200
-"""The most characters that are kept of a client's names for itself and its tabs."""
 
 LISTED: Final = 500
 """The most proposals in one list."""
@@ -61,13 +54,10 @@ class ReviewState(Struct, frozen=True):
     wait: float
 
 
-ProposalEvent = Literal["opened", "changed", "closed"]
-
-
 class ReviewWatcher(Struct):
     """An editor that shows proposals."""
 
-    proposal: Callable[[ProposalEvent, Proposal], None]
+    proposal: Notify
     policy: Callable[[ReviewState], None]
 
 
@@ -75,18 +65,20 @@ class Reviews:
     """Run `follow` as a task, and call `stop` at the end."""
 
     def __init__(
-        self, engine: Engine, find_rules: Callable[[Engine], ReviewRules], reopen: Reopen | None
+        self, engine: DirectEngine, find_rules: Callable[[Engine], ReviewRules], reopen: Reopen | None
     ) -> None:
         self._engine = engine
         self._find_rules = find_rules
-        self._store: ReviewStore = store_of(engine)
-        self._decider = Decider(engine, self._store, reopen)
+        self.store: ReviewStore = store_of(engine)
+        self._decider = Decider(engine, self.store, reopen)
         self._loop = asyncio.get_running_loop()
         self._watchers: dict[str, ReviewWatcher] = {}
         self._known: dict[int, tuple[str, Proposal]] = {}
         """What the editors last received: the hash of each proposal's version, and the proposal."""
         self._policy: ReviewState | None = None
         self._store_changed = asyncio.Event()
+        self._unlisten: Callable[[], None] | None = None
+        """Stops listening to the store, while an editor shows proposals."""
         self._leaving: set[asyncio.Task[None]] = set()
         self._comparing = asyncio.Lock()
         self._writing = asyncio.Lock()
@@ -95,6 +87,8 @@ class Reviews:
 
     async def join(self, name: str, watcher: ReviewWatcher) -> None:
         """`name` can show proposals from now on, starting with those that wait."""
+        if self._unlisten is None:
+            self._unlisten = self.store.listen(self._wake)
         await self._compare()
         self._watchers[name] = watcher
         for _, proposal in self._known.values():
@@ -103,19 +97,23 @@ class Reviews:
 
     def leave(self, name: str) -> None:
         if self._watchers.pop(name, None) is not None:
+            if not self._watchers:
+                self._stop_listening()
             leaving = self._loop.create_task(self._announce_absence())
             self._leaving.add(leaving)
             leaving.add_done_callback(self._leaving.discard)
             leaving.add_done_callback(_log_failure)
 
     async def list_waiting(self) -> tuple[Proposal, ...]:
-        proposals = await asyncio.to_thread(self._store.waiting)
-        return tuple(proposal for proposal in proposals if self._decider.may_show(proposal))
+        proposals = await asyncio.to_thread(self.store.waiting)
+        return tuple(proposal for proposal in proposals if proposal.may_be_shown(self._engine.scope.visible))
 
     async def list_all(self, limit: int) -> tuple[Proposal, ...]:
-        """Newest first."""
-        proposals = await asyncio.to_thread(self._store.latest, min(limit, LISTED))
-        return tuple(proposal for proposal in proposals if self._decider.may_show(proposal))
+        """Waiting and decided ones, newest first."""
+        # Diffs that are not decided are `PendingDiffs.waiting`, with their texts.
+        latest = await asyncio.to_thread(self.store.latest, min(limit, LISTED))
+        proposals = [proposal for proposal in latest if not (proposal.is_diff and proposal.waits)]
+        return tuple(proposal for proposal in proposals if proposal.may_be_shown(self._engine.scope.visible))
 
     async def show(self, number: int) -> Proposal:
         """The proposal, adapted to the notes as they are now. Raises InvalidArgument."""
@@ -159,19 +157,6 @@ class Reviews:
 
         return await asyncio.to_thread(read)
 
-    # Diffs of Claude Code (`editor.diffs.DiffArchive`).
-
-    async def open_diff(self, path: VaultPath, *, is_new: bool, actor: str, pid: int, label: str) -> int:
-        row = ProposedFile(path, "created" if is_new else "changed")
-        return await asyncio.to_thread(
-            self._store.add_diff, actor=actor[:NAME_CHARS], pid=pid, label=label[:NAME_CHARS], row=row
-        )
-
-    async def close_diff(self, diff: Diff, reason: CloseReason) -> None:
-        status: ProposalStatus = "edited" if reason == "accepted" and diff.edited else reason
-        decided = Decided(diff.decided_at, diff.by, diff.comment, diff.change)
-        await asyncio.to_thread(self._store.record_decision, int(diff.id[1:]), status, decided)
-
     async def find_undone(self, proposals: Iterable[Proposal]) -> frozenset[int]:
         """The numbers of the proposals whose change has been undone since."""
         written = {
@@ -180,7 +165,7 @@ class Reviews:
 
         def is_undone(change: int) -> bool:
             try:
-                return bool(change) and self._engine.transactor.journal.entry(change).undone_by is not None
+                return bool(change) and self._engine.journal.entry(change).undone_by is not None
             except VaultbridgeError:
                 return False  # Too old for the journal.
 
@@ -194,7 +179,7 @@ class Reviews:
     async def set_policy(self, review: str | None) -> ReviewState:
         """Raises InvalidArgument if `review` is not a policy."""
         policy = None if review is None else parse_review(review)
-        await asyncio.to_thread(self._store.set_policy, policy)
+        await asyncio.to_thread(self.store.set_policy, policy)
         await self._compare()
         return await self.policy()
 
@@ -202,26 +187,13 @@ class Reviews:
 
     async def follow(self) -> None:
         """Runs until cancelled."""
-        unlisten = self._store.listen(self._wake)
-        seen: tuple[int, int] | None = None
-        try:
-            while True:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(FOLLOW_SECONDS if self._watchers else None):
-                        await self._store_changed.wait()
-                if not self._watchers:
-                    self._store_changed.clear()
-                    continue
-                try:
-                    version = await asyncio.to_thread(lambda: self._store.data_version)
-                    if version != seen or self._store_changed.is_set():
-                        self._store_changed.clear()
-                        seen = version
-                        await self._compare()
-                except VaultbridgeError as error:
-                    log.warning("%s", error)
-        finally:
-            unlisten()
+        while True:
+            await self._store_changed.wait()
+            self._store_changed.clear()
+            try:
+                await self._compare()
+            except VaultbridgeError as error:
+                log.warning("%s", error)
 
     def list_paths(self) -> frozenset[VaultPath]:
         """The files that waiting proposals are about, while an editor shows them."""
@@ -246,7 +218,13 @@ class Reviews:
         for leaving in tuple(self._leaving):
             leaving.cancel()
         self._watchers.clear()
+        self._stop_listening()
         await self._announce_presence()
+
+    def _stop_listening(self) -> None:
+        if self._unlisten is not None:
+            self._unlisten()
+            self._unlisten = None
 
     async def _then_compare(self, work: Callable[[], T]) -> T:
         """Do something in a worker, and notify the editors at once of what it changed."""
@@ -270,7 +248,7 @@ class Reviews:
             for number in [number for number in self._known if number not in now]:
                 del self._known[number]
                 with contextlib.suppress(InvalidArgument):
-                    self._announce("closed", await asyncio.to_thread(self._store.get, number))
+                    self._announce("closed", await asyncio.to_thread(self.store.get, number))
             policy = await self.policy()
             if policy != self._policy:
                 before, self._policy = self._policy, policy
@@ -287,11 +265,11 @@ class Reviews:
 
     async def _announce_presence(self) -> None:
         async with self._writing:
-            await asyncio.to_thread(self._store.set_present, len(self._watchers))
+            await asyncio.to_thread(self.store.set_present, len(self._watchers))
 
     def _read_policy(self) -> ReviewState:
         rules = self._find_rules(self._engine)
-        chosen = self._store.policy
+        chosen = self.store.policy
         return ReviewState(
             review=find_strictest(rules.least, rules.vault if chosen is None else chosen),
             set=chosen,

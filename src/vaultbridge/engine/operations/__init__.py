@@ -1,14 +1,13 @@
 """The operations that change a vault: each one is a Struct that includes what it does.
 
-Everything else is derived from the Structs by `engine.vocabulary`: what `batch` and `edit_note` take, their
-schemas, `vaultbridge edit`, and the tables in `docs/tools.md` and `docs/cli.md`. A new operation is a new
-class here and its test; `make generate` does the rest. Its fields become arguments (those without a default
-are needed), its docstring becomes its line in the documents, and `apply`, or `changes` for one that only
-edits a note's text, carries it out on a draft. `engine.operation_base` has what they share.
+Its fields are its arguments (those without a default are required), its docstring is its line in the
+documents, and `apply`, or `changes` for one that only edits a note's text, carries it out on a draft. A new
+one is a new class here and its test: what `batch` and `edit_note` take, their schemas, `vaultbridge edit`,
+and the tables in `docs/tools.md` and `docs/cli.md` are derived from it by `vocabulary`; `make generate` does
+the rest. `base` has what operations share.
 
-Operations of more than a few lines have their code in `engine.drafting.operate`. It is imported when an
-operation is carried out: a client that lists tools loads this module, and should not wait for the rest of
-the engine.
+Operations of more than a few lines have their code in `engine.drafting`. It is imported when an operation is
+carried out: a client that lists tools loads this package, and should not wait for the rest of the engine.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 from msgspec import Meta, field
 from msgspec.structs import replace
 
-from vaultbridge.engine.operation_base import (
+from vaultbridge.engine.operations.base import (
     BlockName,
     CreateHeading,
     ForceEncoding,
@@ -60,9 +59,13 @@ class Create(NamedOperation, frozen=True, kw_only=True, tag="create"):
     )
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.drafting.operate import create_note
+        from vaultbridge.engine.drafting.notes import create_note
 
         create_note(draft, self, context)
+
+    @property
+    def replaces_whole(self) -> bool:
+        return self.overwrite
 
     def needs_index(self, context: OperationContext) -> bool:
         from vaultbridge.engine.drafting.naming import new_note_path
@@ -82,9 +85,14 @@ class Write(NamedOperation, frozen=True, kw_only=True, tag="write"):
     force: ForceEncoding = False
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.drafting.operate import write_text
+        from vaultbridge.engine.drafting.notes import write_text
 
         write_text(draft, self, context)
+
+    @property
+    def replaces_whole(self) -> bool:
+        # A canvas is edited by rewriting it.
+        return not self.note.lower().endswith(".canvas")
 
     def needs_index(self, context: OperationContext) -> bool:
         return False
@@ -287,7 +295,7 @@ class SetTask(NoteEdit, frozen=True, kw_only=True, tag="set_task"):
         if self.note:
             super().apply(draft, context)
             return
-        from vaultbridge.engine.drafting.operate import find_task_anywhere
+        from vaultbridge.engine.drafting.notes import find_task_anywhere
 
         path, line = find_task_anywhere(self, context)
         # An earlier operation of the same batch may have moved the line.
@@ -330,7 +338,7 @@ class RenameTag(Operation, frozen=True, kw_only=True, tag="rename_tag"):
     expected: str = ""
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.drafting.operate import rename_tag
+        from vaultbridge.engine.drafting.notes import rename_tag
 
         rename_tag(draft, self, context)
 
@@ -355,7 +363,7 @@ class RenameHeading(_RenameTarget, frozen=True, kw_only=True, tag="rename_headin
     to: NewName
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.drafting.operate import rename_target
+        from vaultbridge.engine.drafting.notes import rename_target
         from vaultbridge.links.heading_rename import plan_heading_rename
 
         rename_target(draft, self, self.heading, self.to, context, plan=plan_heading_rename)
@@ -368,7 +376,7 @@ class RenameBlock(_RenameTarget, frozen=True, kw_only=True, tag="rename_block"):
     to: NewName
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.drafting.operate import rename_target
+        from vaultbridge.engine.drafting.notes import rename_target
         from vaultbridge.links.heading_rename import plan_block_rename
 
         rename_target(draft, self, self.block, self.to, context, plan=plan_block_rename)
@@ -416,7 +424,7 @@ class InsertTemplate(NoteEdit, frozen=True, kw_only=True, tag="insert_template")
     line: Line = 0
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.drafting.operate import insert_template
+        from vaultbridge.engine.drafting.notes import insert_template
 
         insert_template(draft, self, context)
 
@@ -432,7 +440,7 @@ class Move(NamedOperation, frozen=True, kw_only=True, tag="move"):
     to: NewName
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.drafting.operate import move_named
+        from vaultbridge.engine.drafting.files import move_named
 
         move_named(draft, self, context)
 
@@ -450,7 +458,7 @@ class Merge(NamedOperation, frozen=True, kw_only=True, tag="merge"):
     to: NewName
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.drafting.operate import merge_notes
+        from vaultbridge.engine.drafting.files import merge_notes
 
         merge_notes(draft, self, context)
 
@@ -468,7 +476,7 @@ class Delete(NamedOperation, frozen=True, kw_only=True, tag="delete"):
     OFFERED = frozenset({"batch", "edit"})
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.drafting.operate import delete_named
+        from vaultbridge.engine.drafting.files import delete_named
 
         delete_named(draft, self, context)
 
@@ -492,6 +500,6 @@ class AddFile(Operation, frozen=True, kw_only=True, tag="add_file"):
     embed_in: str = ""
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.drafting.operate import add_file
+        from vaultbridge.engine.drafting.notes import add_file
 
         add_file(draft, self, context)

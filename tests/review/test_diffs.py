@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from support.waiting import BOUND
-from vaultbridge.editor.diffs import Accepted, CloseReason, Decision, Diff, FrontEnd, Rejected
-from vaultbridge.editor.pending_diffs import PENDING_DIFFS, PendingDiffs
 from vaultbridge.errors import InvalidArgument, ObsidianNotRunning, PermissionDenied
+from vaultbridge.review.decide import DecisionResult, FileDecision
+from vaultbridge.review.diff_model import Accepted, Decision, Rejected, read_texts
+from vaultbridge.review.diffs import PENDING_DIFFS, PendingDiffs
+from vaultbridge.review.model import Proposal, ProposalEvent
 from vaultbridge.vault.paths import vault_path
 
 NOTE = vault_path("Note.md")
@@ -20,9 +22,34 @@ class Screen:
     """A front end that remembers what it was shown."""
 
     def __init__(self, diffs: PendingDiffs, name: str = "page") -> None:
-        self.shown: list[Diff] = []
-        self.gone: list[tuple[str, CloseReason]] = []
-        diffs.join(name, FrontEnd(self.shown.append, lambda diff, why: self.gone.append((diff.id, why))))
+        self.shown: list[Proposal] = []
+        self.gone: list[tuple[str, str]] = []
+        diffs.join(name, self._notify)
+
+    def _notify(self, event: ProposalEvent, proposal: Proposal) -> None:
+        if event == "closed":
+            self.gone.append((proposal.id, proposal.status))
+        else:
+            self.shown.append(proposal)
+
+
+async def accept(diffs: PendingDiffs, proposal: Proposal, text: str | None = None) -> DecisionResult:
+    """Accept what is shown, or `text` in its place."""
+    assert proposal.body is not None
+    files = () if text is None else (FileDecision(path=NOTE, text=text),)
+    return await asyncio.wait_for(
+        diffs.accept(proposal.number, by="page", seen=proposal.body.version.hash, files=files, reason=""),
+        BOUND,
+    )
+
+
+async def reject(diffs: PendingDiffs, proposal: Proposal) -> DecisionResult:
+    return await asyncio.wait_for(diffs.reject(proposal.number, by="page", reason=""), BOUND)
+
+
+def texts_of(proposal: Proposal) -> tuple[str, str]:
+    assert proposal.body is not None
+    return read_texts(proposal.body.version)
 
 
 async def begin_diff(
@@ -46,10 +73,11 @@ async def test_a_person_accepts_perhaps_after_changing_it() -> None:
     screen = Screen(diffs)
     task = await begin_diff(diffs)
     (diff,) = screen.shown
-    assert (diff.path, diff.old_text, diff.new_text, diff.tab_name) == (NOTE, "old", "new", "tab")
-    diffs.decide(diff.id, Accepted("new, and mine"))
+    assert (diff.rows[0].path, *texts_of(diff), diff.label) == (NOTE, "old", "new", "tab")
+    result = await accept(diffs, diff, "new, and mine")
+    assert (result.outcome, result.proposal.status) == ("accepted", "edited")
     assert await wait_for_decision(task) == Accepted("new, and mine")
-    assert screen.gone == [(diff.id, "accepted")]
+    assert screen.gone == [(diff.id, "edited")]
     assert diffs.waiting() == ()
 
 
@@ -95,19 +123,22 @@ async def test_a_front_end_that_joins_while_the_note_is_read_gets_the_diff_once(
 
     task = asyncio.ensure_future(diffs.ask("c1", "tab", NOTE, read_slowly, "new"))
     await asyncio.sleep(0)
-    shown: asyncio.Queue[Diff] = asyncio.Queue()
-    diffs.join("late", FrontEnd(shown.put_nowait, lambda diff, why: None))
+    events: asyncio.Queue[tuple[ProposalEvent, Proposal]] = asyncio.Queue()
+    diffs.join("late", lambda event, diff: events.put_nowait((event, diff)))
     read.set()
-    diffs.decide((await asyncio.wait_for(shown.get(), BOUND)).id, Rejected())
+    event, diff = await asyncio.wait_for(events.get(), BOUND)
+    assert event == "opened"
+    await reject(diffs, diff)
     assert await wait_for_decision(task) == Rejected()
-    assert shown.empty()
+    assert (await asyncio.wait_for(events.get(), BOUND))[0] == "closed"
+    assert events.empty()
 
 
 async def test_a_person_rejects() -> None:
     diffs = PendingDiffs()
     screen = Screen(diffs)
     task = await begin_diff(diffs)
-    diffs.decide(screen.shown[0].id, Rejected())
+    await reject(diffs, screen.shown[0])
     assert await wait_for_decision(task) == Rejected()
     assert screen.gone == [(screen.shown[0].id, "rejected")]
 
@@ -125,7 +156,7 @@ async def test_every_front_end_gets_the_diff_and_its_outcome() -> None:
     task = await begin_diff(diffs)
     late = Screen(diffs, "late")
     assert first.shown == second.shown == late.shown
-    diffs.decide(first.shown[0].id, Rejected())
+    await reject(diffs, first.shown[0])
     await wait_for_decision(task)
     assert first.gone == second.gone == late.gone == [(first.shown[0].id, "rejected")]
 
@@ -134,15 +165,53 @@ async def test_only_one_decision_counts() -> None:
     diffs = PendingDiffs()
     screen = Screen(diffs)
     task = await begin_diff(diffs)
-    diffs.decide(screen.shown[0].id, Rejected())
+    await reject(diffs, screen.shown[0])
     with pytest.raises(InvalidArgument):
-        diffs.decide(screen.shown[0].id, Accepted("too late"))
+        await accept(diffs, screen.shown[0], "too late")
     assert await wait_for_decision(task) == Rejected()
+
+
+async def test_of_two_decisions_at_once_one_counts() -> None:
+    diffs = PendingDiffs()
+    screen = Screen(diffs)
+    task = await begin_diff(diffs)
+    (diff,) = screen.shown
+    results = await asyncio.gather(
+        accept(diffs, diff), reject(diffs, diff), accept(diffs, diff, "mine"), return_exceptions=True
+    )
+    decided = [result for result in results if isinstance(result, DecisionResult)]
+    assert len(decided) == 1
+    assert all(isinstance(result, InvalidArgument) for result in results if result not in decided)
+    assert screen.gone == [(diff.id, decided[0].proposal.status)]
+    await wait_for_decision(task)
+
+
+async def test_what_is_accepted_is_what_was_shown() -> None:
+    diffs, note = PendingDiffs(), ["one\ntwo\nthree\n"]
+    screen = Screen(diffs)
+
+    async def read() -> str:
+        return note[0]
+
+    task = asyncio.ensure_future(diffs.ask("c1", "tab", NOTE, read, "ONE\ntwo\nthree\n"))
+    await asyncio.sleep(0)
+    note[0] = "mine\ntwo\nthree\n"
+    again = await accept(diffs, screen.shown[0])
+    assert again.outcome == "shown-again"
+    assert "in the same lines" in again.text
+    assert not task.done()
+    note[0] = "one\ntwo\nTHREE\n"
+    result = await diffs.show(screen.shown[0].number)
+    assert texts_of(result) == (note[0], "ONE\ntwo\nTHREE\n")
+    assert result.body is not None
+    assert (result.body.rebased, len(result.body.elsewhere)) == (2, 2)
+    await reject(diffs, result)
+    await wait_for_decision(task)
 
 
 async def test_an_unknown_diff_cannot_be_decided() -> None:
     with pytest.raises(InvalidArgument, match="d99"):
-        PendingDiffs().decide("d99", Rejected())
+        await PendingDiffs().reject(99, by="page", reason="")
 
 
 async def test_closing_a_tab_rejects_only_the_diff_of_that_client() -> None:
@@ -175,8 +244,8 @@ async def test_the_same_tab_opened_again_replaces_the_older_diff() -> None:
     old = await begin_diff(diffs, new="first")
     new = await begin_diff(diffs, new="second")
     assert await wait_for_decision(old) == Rejected()
-    assert [diff.new_text for diff in diffs.waiting()] == ["second"]
-    diffs.decide(screen.shown[-1].id, Accepted("second"))
+    assert [texts_of(diff)[1] for diff in diffs.waiting()] == ["second"]
+    await accept(diffs, screen.shown[-1])
     assert await wait_for_decision(new) == Accepted("second")
 
 
@@ -208,7 +277,7 @@ async def test_a_front_end_that_returns_in_time_gets_the_diff_again() -> None:
     diffs.leave("page")
     again = Screen(diffs)
     assert len(again.shown) == 1
-    diffs.decide(again.shown[0].id, Accepted("yes"))
+    await accept(diffs, again.shown[0], "yes")
     assert await wait_for_decision(task) == Accepted("yes")
 
 

@@ -1,7 +1,6 @@
 """The base classes of operations, and the types of the fields that several of them have.
 
-`engine.operations` has the operations themselves. A client that lists tools loads both, so this module
-imports next to nothing.
+A client that lists tools loads them, so this module imports next to nothing.
 """
 
 from __future__ import annotations
@@ -65,6 +64,11 @@ class Operation(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, t
         return {"note": name}
 
     @property
+    def replaces_whole(self) -> bool:
+        """Whether it gives a file a whole new text in place of the old one."""
+        return False
+
+    @property
     def result(self) -> str:
         """The name of the note that it leaves changed; "" when it may be any."""
         return str(getattr(self, "note", ""))
@@ -93,7 +97,7 @@ class NoteEdit(NamedOperation, frozen=True, kw_only=True):
     """An operation that changes the text of one note and nothing else."""
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.drafting.operate import writable_note
+        from vaultbridge.engine.drafting.notes import writable_note
         from vaultbridge.markdown.sections import require_parsed
 
         path = writable_note(draft, self.note, context)

@@ -1,4 +1,4 @@
-"""Runs command lines as they are shown to people, in a home that has what they name."""
+"""Runs command lines that documents and help show, in a home that has what they name."""
 
 from __future__ import annotations
 

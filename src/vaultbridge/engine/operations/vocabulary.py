@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from vaultbridge.engine import operations
-from vaultbridge.engine.operation_base import Operation
+from vaultbridge.engine.operations.base import Operation, Undo
 from vaultbridge.errors import InvalidArgument
 
 BATCH_OPERATIONS: Final = 500
@@ -28,7 +28,7 @@ OPERATIONS: Final[Mapping[str, type[Operation]]] = {
     for kind in vars(operations).values()
     if isinstance(kind, type) and issubclass(kind, Operation) and not kind.__subclasses__()
 }
-"""Every operation by its name, in the order of the module."""
+"""Every operation by its name, in the order of the package."""
 
 
 def list_offered(place: str) -> dict[str, type[Operation]]:
@@ -103,6 +103,12 @@ def with_paths(operation: Operation, change: Callable[[str], str]) -> Operation:
     named = {field: getattr(operation, field, "") for field in operation.PATHS}
     changed = {field: new for field, old in named.items() if old and (new := change(old)) != old}
     return msgspec.structs.replace(operation, **changed) if changed else operation
+
+
+def find_undo(operations: Sequence[Operation]) -> Undo | None:
+    """The undo, if this change is one: an undo is always a change of its own."""
+    first = operations[0] if len(operations) == 1 else None
+    return first if isinstance(first, Undo) else None
 
 
 def label_operations(operations: Sequence[Operation]) -> str:
