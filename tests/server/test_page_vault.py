@@ -103,7 +103,7 @@ async def test_opening_the_page_loads_what_a_search_needs(serving: Serving, tmp_
         assert indexes and all(index.languages is None for index in indexes)
         assert (await get(served, "/home"))["index"]["complete"]
         async with asyncio.timeout(BOUND):
-            while all(entry.language is None for entry in indexes):
+            while all(entry.languages is None for entry in indexes):
                 await get(served, "/note?path=Plan.md")
 
 

@@ -205,3 +205,21 @@ def test_a_note_is_still_found_by_its_comments(small: Small) -> None:
         "search", query="generated"
     )
     assert harness.text("context", question="generated").startswith("[Plugin.md")
+
+
+def test_a_section_is_shown_although_a_longer_one_that_is_cut_contains_it(small: Small) -> None:
+    """The digest ranks first, but what is shown of it is its beginning, so the section that it copies is no
+    repetition."""
+    section = (
+        "The harvest of the orchard is stored in the cellar. " + "Straw lies between the boxes there. " * 8
+    )
+    begin = "Orchard harvest, harvest orchard: news of the orchard and of its harvest. " * 3
+    digest = (
+        f"# Orchard harvest\n\n{begin}\n{'Other news of the valley, week after week. ' * 90}\n\n{section}\n"
+    )
+    notes = {"Orchard harvest.md": digest, "Storage.md": f"# Storage\n\n{section}\n"}
+    notes |= {f"Day {day}.md": f"# Day\n\nDay {day} of the harvest. {'Rain. ' * 150}\n" for day in range(9)}
+    passages = gather(small(notes).engine, "orchard harvest").passages
+    assert passages[0].path == "Orchard harvest.md"
+    shown = [passage.text for passage in passages if "stored in the cellar" in passage.text]
+    assert len(shown) == 1, [(passage.path, passage.text) for passage in passages]

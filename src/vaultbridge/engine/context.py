@@ -320,8 +320,12 @@ def _cut_some(
     chosen: list[_Candidate] = []
     most = max(1, room // SHORT_PASSAGE_CHARS)
     for candidate in sorted(candidates, key=attrgetter("weight"), reverse=True):
-        # Compared before it is cut: two copies of a section may be cut at different places.
-        if len(chosen) < most and not earlier.repeats(candidate.text[slice(*candidate.span)]):
+        if len(chosen) == most:
+            break
+        # Compared as it would be cut by itself: of a long section that has this one in it, the part that is
+        # shown may be another, and two copies of a section are cut at the same place.
+        own = cut_passage(candidate.text, candidate.span, dict.fromkeys(candidate.words, 1.0), PASSAGE_CHARS)
+        if not earlier.repeats(candidate.text[slice(*own)]):
             chosen.append(candidate)
     holders = Counter(word for candidate in chosen for word in candidate.words)
     # A word that few of the sections contain says more than one that all contain.
