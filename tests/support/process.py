@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +29,22 @@ def make_process_environ(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "default", **more}
 
 
-def find_busy_child(parent: int) -> int:
-    """The child process that has computed for a while, or 0 if there is none yet. Works on Linux."""
+def read_children(parent: int) -> dict[int, int]:
+    """The child processes, with the processor time that each has used, in ticks. Works on Linux."""
+    children = {}
     for file in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # It has ended since.
             fields = file.read_text("latin-1").rpartition(")")[2].split()
-            if int(fields[1]) == parent and int(fields[11]) >= BUSY_TICKS:
-                return int(file.parent.name)
-    return 0
+            if int(fields[1]) == parent:
+                children[int(file.parent.name)] = int(fields[11])
+    return children
+
+
+def find_busy_child(parent: int, *, besides: Container[int] = ()) -> int:
+    """The child process that has computed for a while, or 0 if there is none yet. The tests' own process has
+    children besides, such as the one that forks commands."""
+    busy = (child for child, ticks in read_children(parent).items() if ticks >= BUSY_TICKS)
+    return next((child for child in busy if child not in besides), 0)
 
 
 def drop_privileges() -> list[str]:

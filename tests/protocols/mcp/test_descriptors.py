@@ -142,5 +142,5 @@ async def test_the_end_does_not_wait_forever_for_a_reader(
     sink = DescriptorSink(sink)
     sink.send(make_item(b"x" * WRITE_BUFFER_BYTES))
     await asyncio.wait_for(sink.finish(), BOUND)
-    assert "does not read" in caplog.text
+    assert "not reading its last answers" in caplog.text
     os.close(source)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from support.process import find_busy_child
+from support.process import find_busy_child, read_children
 from support.vault import (
     WITHOUT_LEADING,
     copy_sample_vault,
@@ -370,11 +370,12 @@ async def test_a_cancelled_search_stops_computing(tmp_path: Path, monkeypatch: p
     """Its thread waits for the child process that matches the pattern."""
     monkeypatch.setattr(regex, "REGEX_SECONDS", 10 * BOUND)
     vault = make_small_vault(tmp_path, {"A.md": "x" * 200})
+    others = read_children(os.getpid())
     async with vault_wire(tmp_path, vault) as wire, asyncio.timeout(BOUND):
         assert "A.md" in await wire.text("search", query="file:A")
         search = {"name": "obsidian_search", "arguments": {"query": "/(x+x+)+y/"}}
         id_ = await wire.start("tools/call", search)
-        while not (child := find_busy_child(os.getpid())):
+        while not (child := find_busy_child(os.getpid(), besides=others)):
             await wire.settle()
         ended = os.pidfd_open(child)
         await wire.notify("notifications/cancelled", requestId=id_)
