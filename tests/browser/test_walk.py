@@ -204,6 +204,7 @@ async def assistants(page: Page, serving: Serving) -> AsyncIterator[None]:
         )
         await page.run("location.hash = '#/review'")
         await page.click(".review-on .accept")
+        await page.until("document.querySelector('.empty').innerText.includes('Review is on')")
         decided = asyncio.create_task(
             replace_text(cursor, "Home.md", "a small public observatory", "an observatory")
         )

@@ -348,6 +348,7 @@ def test_options_without_a_command_are_wrong_usage(
 
 def test_token_takes_its_options_before_and_after_the_name(tmp_path: Path) -> None:
     config = str(tmp_path / "config.toml")
+    Path(config).touch()
     for line in (
         ["--config", config, "make", "one", "--read-only"],
         ["make", "--read-only", "two", "--config", config],

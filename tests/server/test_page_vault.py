@@ -98,7 +98,9 @@ async def test_opening_the_page_loads_what_a_search_needs(serving: Serving, tmp_
         await get(served, "/note?path=Plan.md")
         # Not `isinstance`, which asks a weak reference that is dead for its class.
         indexes = [
-            object_ for object_ in gc.get_objects() if type(object_) is Index and object_.folder.exists()
+            object_
+            for object_ in gc.get_objects()
+            if type(object_) is Index and tmp_path in object_.folder.parents
         ]
         assert indexes and all(index.languages is None for index in indexes)
         assert (await get(served, "/home"))["index"]["complete"]
