@@ -39,7 +39,7 @@ class Assistant:
 
 Script = Mapping[str, Callable[[Assistant], str | None]]
 """How an assistant that has read a server's list of tools fulfils each request, by the request's name. Of a
-request that asks for something, it returns what the person is told.
+request that asks for something, it returns the answer for the person.
 
 A script knows what the person said, which day it is and what its calls answered: nothing else of the vault.
 """

@@ -36,7 +36,7 @@ Check = Callable[[Path, str], bool]
 
 @dataclass(frozen=True)
 class Request:
-    """`check` gets the vault's folder and what the person is told."""
+    """`check` gets the vault's folder and the answer for the person."""
 
     name: str
     asked: str

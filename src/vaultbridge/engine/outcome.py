@@ -1,4 +1,4 @@
-"""What a change did, or what a dry run would do, as its caller is told. `engine.plan` makes both."""
+"""What a change did, or what a dry run would do, for its caller. `engine.plan` makes both."""
 
 from __future__ import annotations
 

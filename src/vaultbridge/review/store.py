@@ -338,7 +338,7 @@ class ReviewStore:
 
     def _read_version(self) -> tuple[int, int] | None:
         """A value that changes whenever another process may have changed something; None if the store cannot
-        be read, which whoever asks for a proposal is told."""
+        be read, which the next question about a proposal reports."""
         try:
             version = int(self._query("PRAGMA data_version", ())[0][0]) if self.exists else 0
         except EngineFailure:
