@@ -22,6 +22,7 @@ from typing import Any, Final
 
 import msgspec
 
+from vaultbridge import event_loop
 from vaultbridge.cli.parser import SuggestingParser, add_color
 from vaultbridge.cli.terminal import Terminal, to_one_line
 from vaultbridge.client.errors import ConnectFailed, ConnectionLost, RpcError, TransportClosed
@@ -285,7 +286,7 @@ def main(argv: list[str]) -> int:
         _check(args)
         # Not in the event loop, whose first interrupt would not end the reading of stdin.
         arguments = _parse_arguments(args)
-        code = asyncio.run(_run(args, arguments))
+        code = event_loop.run(_run(args, arguments))
         flush_output()
         return code
     except InvalidArgument as error:

@@ -337,8 +337,7 @@ def find_root(vault: str) -> Root:
 
 def ask_bridge(vault: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
     """Call a method of the running bridge. Raises BridgeNotRunning when no bridge serves this vault."""
-    import asyncio
-
+    from vaultbridge import event_loop
     from vaultbridge.protocols.editor.client import call
 
-    return asyncio.run(call(find_cache(vault), method, **params))
+    return event_loop.run(call(find_cache(vault), method, **params))

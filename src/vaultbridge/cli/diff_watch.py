@@ -16,6 +16,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from vaultbridge import event_loop
 from vaultbridge.cli.common import OK, emit, find_cache, say
 from vaultbridge.cli.diffs import describe_movement, render_proposal
 from vaultbridge.protocols.connection import cancel_and_wait
@@ -54,7 +55,7 @@ class _Frontend(Protocol):
 
 def watch_diffs(vault: str, *, as_json: bool) -> int:
     """Watch until interrupted, or until a person at a terminal ends the input."""
-    asyncio.run(_watch(vault, _Program() if as_json else _Person()))
+    event_loop.run(_watch(vault, _Program() if as_json else _Person()))
     return OK
 
 

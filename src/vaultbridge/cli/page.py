@@ -19,7 +19,6 @@ gets a link that works once instead, because other users of the machine can see 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import sys
 import threading
@@ -27,6 +26,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from vaultbridge import event_loop
 from vaultbridge.cli.common import OK, emit, find_cache, open_browser, own_command, run, say
 from vaultbridge.cli.parser import Parser
 from vaultbridge.errors import EngineFailure, VaultbridgeError, VaultNotFound
@@ -71,7 +71,7 @@ def _show_page(args: argparse.Namespace) -> int:
     if args.json:
         emit({"page": _make_link(where), "started": bool(started)})
     elif args.open or (not args.no_open and sys.stdout.isatty() and has_browser(os.environ)):
-        open_browser(asyncio.run(make_link_once(where)))
+        open_browser(event_loop.run(make_link_once(where)))
         # The browser is started in a separate thread, which ends with this program.
         for thread in threading.enumerate():
             if thread.name == "browser":
@@ -110,18 +110,21 @@ def find_or_start(vault: str | None, problem: VaultbridgeError | None) -> tuple[
     base = find_bases(os.environ).cache
     make_private_folder(base)
     with FileLock(base / LOCK_NAME).hold(TURN_SECONDS, what="The start of another bridge"):
-        if vault is not None and (running := asyncio.run(_find_answering([find_cache(vault)]))) is not None:
-            return running, {}
+        if vault is not None:
+            running = event_loop.run(_find_answering([find_cache(vault)]))
+            if running is not None:
+                return running, {}
         vaults = _list_unserved(vault)
         if vaults:
             said = start_background(vaults, os.environ)
-            started = asyncio.run(_find_answering([find_cache(str(vaults[0]))]))
+            started = event_loop.run(_find_answering([find_cache(str(vaults[0]))]))
             if started is None:
                 raise EngineFailure("The bridge stopped as soon as it had started.")
             return started, said
-        caches = sorted(base.iterdir())
-        if vault is None and (running := asyncio.run(_find_answering(caches))) is not None:
-            return running, {}
+        if vault is None:
+            running = event_loop.run(_find_answering(sorted(base.iterdir())))
+            if running is not None:
+                return running, {}
         raise problem or VaultNotFound("No vault was found.")
 
 
@@ -156,7 +159,7 @@ def _list_unserved(vault: str | None) -> list[Path]:
     own = [find_vault(vault).resolve()] if vault is not None else []
     used = [folder for folder in list_used_vaults(os.environ) if folder not in own]
     return own + [
-        folder for folder in used if asyncio.run(_find_answering([find_cache(str(folder))])) is None
+        folder for folder in used if event_loop.run(_find_answering([find_cache(str(folder))])) is None
     ]
 
 

@@ -40,14 +40,13 @@ def main_status(argv: list[str]) -> int:
 
 
 def _show_status(args: argparse.Namespace) -> int:
-    import asyncio
-
+    from vaultbridge import event_loop
     from vaultbridge.protocols.editor.client import list_statuses
     from vaultbridge.server.used_vaults import count_waiting, list_known_vaults
     from vaultbridge.system import measure_memory
     from vaultbridge.vault.folders import find_bases
 
-    bridges = asyncio.run(list_statuses(find_bases(os.environ).cache))
+    bridges = event_loop.run(list_statuses(find_bases(os.environ).cache))
     vaults = list_known_vaults(os.environ)
     states = {str(known.folder): known.state for known in vaults}
     for bridge in bridges:
@@ -251,12 +250,11 @@ def _describe_resumed(pauses: Pauses) -> str:
 def _ask_bridges(action: str, name: str) -> dict[str, Any] | None:
     """Ask every bridge on this machine; None if none is running. Raises InvalidArgument if none knows the
     name."""
-    import asyncio
-
+    from vaultbridge import event_loop
     from vaultbridge.protocols.editor.client import control_assistants
     from vaultbridge.vault.folders import find_bases
 
-    answers, refusal = asyncio.run(control_assistants(find_bases(os.environ).cache, action, name))
+    answers, refusal = event_loop.run(control_assistants(find_bases(os.environ).cache, action, name))
     if not answers:
         if refusal is not None:
             raise refusal

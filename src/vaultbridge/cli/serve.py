@@ -109,8 +109,7 @@ def _check(text: str, fault: str) -> str:
 
 
 def _serve(args: argparse.Namespace) -> int:
-    import asyncio
-
+    from vaultbridge import event_loop
     from vaultbridge.server.config.model import apply_environment, choose_config
     from vaultbridge.server.last_use import LastUse
     from vaultbridge.server.logs import start_logging
@@ -148,7 +147,7 @@ def _serve(args: argparse.Namespace) -> int:
         # What plugins print goes to the log: a program expects exactly one line here.
         sys.stdout = sys.stderr
 
-    asyncio.run(serve(options, say_where))
+    event_loop.run(serve(options, say_where))
     return OK
 
 

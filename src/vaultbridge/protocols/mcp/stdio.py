@@ -29,6 +29,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
+from vaultbridge import event_loop
 from vaultbridge.jsonrpc import codec
 from vaultbridge.jsonrpc.messages import RequestId
 from vaultbridge.jsonrpc.session import Outgoing
@@ -355,7 +356,7 @@ def serve_stdio(
     client (see `Connection`).
     """
     source, target = take_streams()
-    asyncio.run(
+    event_loop.run(
         serve_descriptors(dialect, source, target, at_end=at_end, call_seconds=call_seconds, attach=attach)
     )
     return 0

@@ -7,7 +7,6 @@ remove(environ)                               # leaves nothing behind
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import platform
@@ -22,6 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from vaultbridge import event_loop
 from vaultbridge.errors import EngineFailure
 from vaultbridge.protocols.editor.endpoint_file import Endpoint, list_running
 from vaultbridge.server.config.model import Config
@@ -93,7 +93,7 @@ def _find_free_port() -> int:
 
 def end_temporary(environ: Mapping[str, str]) -> list[Endpoint]:
     """End the bridges that `vaultbridge page` has started; returns the others that run."""
-    return asyncio.run(_end_temporary(list(list_running(find_bases(environ).cache))))
+    return event_loop.run(_end_temporary(list(list_running(find_bases(environ).cache))))
 
 
 async def _end_temporary(named: Iterable[Endpoint]) -> list[Endpoint]:
