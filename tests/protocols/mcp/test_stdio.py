@@ -274,7 +274,7 @@ def test_only_what_the_first_answer_needs_is_imported() -> None:
     }
     assert not loaded & slow
     parts = {name.split(".")[1] for name in loaded if name.startswith("vaultbridge.")}
-    assert parts <= {"jsonrpc", "protocols", "errors", "limits"}
+    assert parts <= {"jsonrpc", "protocols", "errors", "event_loop", "limits"}
 
 
 async def test_any_two_descriptors_can_be_served() -> None:
