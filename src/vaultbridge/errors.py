@@ -5,7 +5,8 @@
     │   ├── InvalidPath        a path that no vault may contain or that leads out of it
     │   └── InvalidQuery       a search query that cannot be parsed
     ├── VaultNotFound          no such vault
-    ├── NoteNotFound           no such note, file or folder, or it is hidden by a scope
+    ├── NotFound               no tool, prompt, resource, tag or vault has this name
+    │   └── NoteNotFound       no such note, file or folder, or it is hidden by a scope
     ├── AmbiguousName          several notes match
     ├── PermissionDenied       read-only, out of scope, or refused by the file system
     │   ├── ChangeRejected     a person has looked at the change and does not want it
@@ -124,13 +125,13 @@ class VaultNotFound(VaultbridgeError):
     place = ""
 
 
-class NoteNotFound(VaultbridgeError):
-    """`name` is the requested name, `closest` are the names that the caller may have meant."""
+class NotFound(VaultbridgeError):
+    """Nothing of the kind `what` has this name. `closest` are the names that the caller may have meant."""
 
     code = "FILE_NOT_FOUND"
-    reason = "file-not-found"
+    reason = "not-found"
 
-    def __init__(self, name: str, *, closest: tuple[str, ...] = (), what: str = "note") -> None:
+    def __init__(self, name: str, *, closest: tuple[str, ...] = (), what: str) -> None:
         shortened = name if len(name) <= NAMED_CHARS else name[:NAMED_CHARS] + "…"
         hint = f"Did you mean: {', '.join(closest)}?" if closest else ""
         super().__init__(
@@ -142,6 +143,15 @@ class NoteNotFound(VaultbridgeError):
         )
         self.name = name
         self.closest = closest
+
+
+class NoteNotFound(NotFound):
+    """`what` is a note, or another file or folder."""
+
+    reason = "file-not-found"
+
+    def __init__(self, name: str, *, closest: tuple[str, ...] = (), what: str = "note") -> None:
+        super().__init__(name, closest=closest, what=what)
 
 
 class AmbiguousName(VaultbridgeError):

@@ -8,7 +8,7 @@ import pytest
 
 from vaultbridge.engine.operations import AddFile, Append, Create, Delete, Move, RenameHeading, RenameTag
 from vaultbridge.engine.operations.base import Operation
-from vaultbridge.errors import AmbiguousName, NoteNotFound, PermissionDenied, VaultbridgeError
+from vaultbridge.errors import AmbiguousName, NotFound, PermissionDenied, VaultbridgeError
 from vaultbridge.markdown.edits.change import Change
 from vaultbridge.markdown.model import Note
 from vaultbridge.vault.locking import WRITER_LOCK, FileLock
@@ -206,7 +206,7 @@ def test_a_tag_written_in_a_batch_is_renamed_in_it(make_vault: MakeVault) -> Non
     engine = make_vault({"A.md": "#other"})
     engine.apply([Create(note="N", content="#t/sub"), RenameTag(tag="t", to="u")])
     assert read_contents(engine)["N.md"] == b"#u/sub"
-    with pytest.raises(NoteNotFound):
+    with pytest.raises(NotFound):
         engine.apply([RenameTag(tag="t", to="u")])
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.plugins import GOOD, PluginFolder, write_package
-from vaultbridge.errors import NoteNotFound
+from vaultbridge.errors import NotFound
 from vaultbridge.plugins.registry import MAX_FILE_BYTES, MAX_PLUGIN_TOOLS
 from vaultbridge.server.config.model import ToolsConfig
 from vaultbridge.tools.base.catalog import MAX_TOOLS
@@ -68,7 +68,7 @@ def test_when_a_file_goes_its_tools_go(plugins: PluginFolder) -> None:
     plugins.registry.refresh()
     assert plugins.list_added() == ["bow"]
     assert "vaultbridge_plugin_mine" not in sys.modules
-    with pytest.raises(NoteNotFound):
+    with pytest.raises(NotFound):
         plugins.call_text("greet")
 
 

@@ -17,6 +17,7 @@ from vaultbridge.protocols import failures
         (errors.ObsidianNotRunning("x"), -32001, "OBSIDIAN_NOT_RUNNING"),
         (errors.VaultNotFound("x"), -32002, "VAULT_NOT_FOUND"),
         (errors.NoteNotFound("x"), -32003, "FILE_NOT_FOUND"),
+        (errors.NotFound("x", what="tool"), -32003, "FILE_NOT_FOUND"),
         (errors.AmbiguousName("x", ("a", "b")), -32004, "AMBIGUOUS_NAME"),
         (errors.PermissionDenied("x"), -32005, "PERMISSION_DENIED"),
         (errors.TimedOut("x"), -32006, "TIMEOUT"),

@@ -9,7 +9,7 @@ import pytest
 
 from support.files import write_vault
 from support.tools import Small, open_harness
-from vaultbridge.errors import InvalidArgument, NoteNotFound, PermissionDenied, VaultNotFound
+from vaultbridge.errors import InvalidArgument, NotFound, PermissionDenied, VaultNotFound
 from vaultbridge.tools.base.answer import Answer, answer_text
 from vaultbridge.tools.base.catalog import MAX_TOOLS, Catalog
 from vaultbridge.tools.base.tool import ForeignTool, ToolContext, build_annotations
@@ -47,8 +47,8 @@ def test_a_tool_is_called_with_or_without_the_prefix(small: Small) -> None:
 
 def test_an_unknown_tool_is_refused_with_the_closest_name(small: Small) -> None:
     harness = small({})
-    assert harness.catch_refusal(NoteNotFound, "obsidian_raed_note").closest[0] == "obsidian_read_note"
-    assert harness.catch_refusal(NoteNotFound, "raed_note").closest[0] == "read_note"
+    assert harness.catch_refusal(NotFound, "obsidian_raed_note").closest[0] == "obsidian_read_note"
+    assert harness.catch_refusal(NotFound, "raed_note").closest[0] == "read_note"
 
 
 def test_profiles_choose_the_tools() -> None:
@@ -95,7 +95,7 @@ def test_no_tool_both_reads_and_changes(small: Small) -> None:
 def test_a_tool_outside_the_profile_cannot_be_called(small: Small) -> None:
     harness = small({"A.md": "a"}).with_context(profile="core")
     assert "a" in harness.text("read_note", name="A")
-    harness.catch_refusal(NoteNotFound, "tags")
+    harness.catch_refusal(NotFound, "tags")
 
 
 WRITES: list[tuple[str, dict[str, Any]]] = [
@@ -180,7 +180,7 @@ def test_tools_and_groups_are_switched_off_and_on(small: Small) -> None:
     heard: list[None] = []
     harness.catalog.listen(lambda: heard.append(None))
     harness.catalog.switch("read_note", on=False)
-    harness.catch_refusal(NoteNotFound, "read_note", name="A")
+    harness.catch_refusal(NotFound, "read_note", name="A")
     harness.catalog.switch("metadata", on=False)
     harness.catalog.switch("metadata", on=False)
     assert "obsidian_tags" not in harness.catalog.names()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from support.tools import Small
-from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
+from vaultbridge.errors import EditRefused, InvalidArgument, NotFound, StaleWrite
 from vaultbridge.index.totals import TAG_LEVELS
 from vaultbridge.vault.scope import Scope
 
@@ -77,7 +77,7 @@ def test_wrong_calls_are_named(small: Small) -> None:
     assert catch_argument(action="nothing") == "action"
     assert catch_argument(sort="size") == "sort"
     assert (
-        harness.catch_refusal(NoteNotFound, "edit_note", op="rename_tag", name="", tag="nope", to="x").name
+        harness.catch_refusal(NotFound, "edit_note", op="rename_tag", name="", tag="nope", to="x").name
         == "nope"
     )
     for wrong, named in (

@@ -14,7 +14,7 @@ from support.web_app import serve_app
 from vaultbridge.errors import (
     EngineFailure,
     InvalidArgument,
-    NoteNotFound,
+    NotFound,
     PermissionDenied,
     TimedOut,
     VaultbridgeError,
@@ -65,7 +65,7 @@ async def test_a_call_passes_content_through() -> None:
 
 async def test_an_unknown_tool_is_distinguished_from_other_failures() -> None:
     async with running() as bridge:
-        with pytest.raises(NoteNotFound):
+        with pytest.raises(NotFound):
             await BridgeClient(bridge.url).call("nothing", {})
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from support.process import ROOT
 from support.vault import copy_sample_vault, make_small_vault, open_engines
-from vaultbridge.errors import InvalidArgument, NoteNotFound
+from vaultbridge.errors import InvalidArgument, NotFound
 from vaultbridge.protocols.mcp.values import PromptResult, TextContent
 from vaultbridge.protocols.mcp.vault.prompts import (
     BUILT_IN,
@@ -135,7 +135,7 @@ def test_unknown_prompts_notes_and_arguments_are_reported(tmp_path: Path) -> Non
     prompts = Prompts(engines)
     with pytest.raises(InvalidArgument, match="no prompt 'nope'"):
         prompts.get("nope", {})
-    with pytest.raises(NoteNotFound):
+    with pytest.raises(NotFound):
         prompts.get("summarize_note", {"note": "No such note at all"})
     with pytest.raises(InvalidArgument, match="note is missing"):
         prompts.get("summarize_note", {})
@@ -161,7 +161,7 @@ def test_with_several_vaults_a_prompt_asks_which(tmp_path: Path) -> None:
     assert [argument.name for argument in info.arguments] == ["note", "focus", "vault"]
     with pytest.raises(InvalidArgument, match="vault is missing"):
         prompts.get("summarize_note", {"note": "A"})
-    with pytest.raises(NoteNotFound):
+    with pytest.raises(NotFound):
         prompts.get("summarize_note", {"note": "A", "vault": "Three"})
     content = prompts.get("summarize_note", {"note": "A", "vault": "One"}).messages[1].content
     assert isinstance(content, TextContent)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.vault import copy_sample_vault, make_small_vault, open_engines
-from vaultbridge.errors import NoteNotFound, PermissionDenied, VaultNotFound
+from vaultbridge.errors import NotFound, PermissionDenied, VaultNotFound
 from vaultbridge.protocols.mcp.values import BlobResource, ResourceInfo, TextResource
 from vaultbridge.protocols.mcp.vault import resources as vault_resources
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines
@@ -130,7 +130,7 @@ def test_what_is_hidden_missing_or_outside_is_not_there(tmp_path: Path, path: st
     if path == "A.md/":
         assert vault_resources.read_resource(f"obsidian://vault/Notes/{path}", engines)
     else:
-        with pytest.raises(NoteNotFound) as missing:
+        with pytest.raises(NotFound) as missing:
             vault_resources.read_resource(f"obsidian://vault/Notes/{path}", engines)
         assert "Hidden/B.md" not in str(missing.value).replace(path, "")
     engines.close()
@@ -138,7 +138,7 @@ def test_what_is_hidden_missing_or_outside_is_not_there(tmp_path: Path, path: st
 
 def test_a_vault_that_is_not_open_has_no_resources(tmp_path: Path) -> None:
     engines = open_engines(tmp_path, make_small_vault(tmp_path, {"A.md": "a"}))
-    with pytest.raises(NoteNotFound):
+    with pytest.raises(NotFound):
         vault_resources.read_resource("obsidian://vault/Other/A.md", engines)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultbridge.errors import NoteNotFound
+from vaultbridge.errors import NotFound
 from vaultbridge.protocols.mcp.vault.resources import (
     URI_CHARS,
     ResourceAddress,
@@ -59,7 +59,7 @@ def test_an_address_may_be_encoded_more_or_less_than_ours(uri: str) -> None:
     ],
 )
 def test_a_foreign_uri_names_no_note(uri: str) -> None:
-    with pytest.raises(NoteNotFound):
+    with pytest.raises(NotFound):
         parse_uri(uri)
 
 

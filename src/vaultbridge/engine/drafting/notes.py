@@ -27,7 +27,7 @@ from vaultbridge.engine.drafting.naming import (
 )
 from vaultbridge.engine.drafting.templates import merge_template
 from vaultbridge.engine.operations import Append
-from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
+from vaultbridge.errors import EditRefused, InvalidArgument, NotFound
 from vaultbridge.links.heading_rename import SubpathPlan
 from vaultbridge.links.resolve import file_name
 from vaultbridge.links.syntax import write_link
@@ -212,7 +212,7 @@ def rename_tag(draft: Draft, operation: RenameTag, context: OperationContext) ->
             context.scope.check_write(path)
             draft.edit(path, changes)
     if not found:
-        raise NoteNotFound(operation.tag, what="tag")
+        raise NotFound(operation.tag, what="tag")
 
 
 class _TargetRename(Protocol):

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from vaultbridge.errors import JSON_ERRORS, EngineFailure, InvalidArgument, NoteNotFound, PermissionDenied
+from vaultbridge.errors import JSON_ERRORS, EngineFailure, InvalidArgument, NotFound, PermissionDenied
 from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.protocols.bridge_v1.http_client import Address, HttpAnswer, parse_address, send_request
 
@@ -101,7 +101,7 @@ class BridgeClient:
         return self._known
 
     async def call(self, name: str, arguments: dict[str, Any]) -> RemoteResult:
-        """Raises EngineFailure, TimedOut, PermissionDenied, and NoteNotFound for an unknown tool."""
+        """Raises EngineFailure, TimedOut, PermissionDenied, and NotFound for an unknown tool."""
         from urllib.parse import quote
 
         answer = await send_request(
@@ -113,7 +113,7 @@ class BridgeClient:
             seconds=self.call_seconds,
         )
         if answer.status == 404 and self._read_text(answer, "error") == "Tool not found":
-            raise NoteNotFound(name, what="tool")
+            raise NotFound(name, what="tool")
         if answer.status != 200:
             raise self._make_failure(answer)
         form = self._read_object(answer)

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
-from vaultbridge.errors import EngineFailure, NoteNotFound, VaultbridgeError
+from vaultbridge.errors import EngineFailure, NotFound, VaultbridgeError
 from vaultbridge.jsonrpc.messages import INVALID_PARAMS, RpcError
 from vaultbridge.protocols.bridge_v1.client import BridgeClient, RemoteTool, RemoteTools
 from vaultbridge.protocols.connection import cancel_and_wait
@@ -95,7 +95,7 @@ class BridgeProvider(EmptyProvider):
             # Also a tool that is not listed: the server may refuse it with a reason, as one that changes
             # something to a caller who may only read.
             result = await self._client.call(remote or name, arguments)
-        except NoteNotFound:
+        except NotFound:
             # The tools may have changed since the caller listed them.
             self._poll_now.set()
             if remote is None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
-from vaultbridge.errors import AmbiguousName, InvalidArgument, NoteNotFound, VaultbridgeError, VaultNotFound
+from vaultbridge.errors import AmbiguousName, InvalidArgument, NotFound, VaultbridgeError, VaultNotFound
 from vaultbridge.jsonrpc.messages import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -73,11 +73,11 @@ def _render_tool_failure(error: VaultbridgeError, version: Version, tool: ToolIn
 
 
 def _render_error(error: Exception, version: Version, method: str) -> ErrorObject:
-    if method == "resources/read" and isinstance(error, NoteNotFound):
+    if method == "resources/read" and isinstance(error, NotFound):
         data = {**failures.render_error_data(error), "uri": error.name}
         return ErrorObject(version.resource_not_found_code, str(error), data)
     answer = failures.to_error(error)
     if version.modern and isinstance(error, VaultbridgeError) and not isinstance(error, InvalidArgument):
-        callers_fault = isinstance(error, NoteNotFound | AmbiguousName | VaultNotFound)
+        callers_fault = isinstance(error, NotFound | AmbiguousName | VaultNotFound)
         return ErrorObject(INVALID_PARAMS if callers_fault else INTERNAL_ERROR, answer.message, answer.data)
     return answer

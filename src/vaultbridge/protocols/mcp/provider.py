@@ -25,7 +25,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from vaultbridge import __version__
-from vaultbridge.errors import NoteNotFound
+from vaultbridge.errors import NotFound
 from vaultbridge.protocols.mcp.apps import NO_APPS, Apps
 from vaultbridge.protocols.mcp.values import (
     Completion,
@@ -157,12 +157,12 @@ class Provider(Protocol):
     async def list_templates(self, cursor: str) -> Page[TemplateInfo]: ...
 
     async def read_resource(self, uri: str, context: Context) -> Sequence[ResourceContents]:
-        """Raises NoteNotFound for an unknown one."""
+        """Raises NotFound for an unknown one."""
         ...
 
     async def watch_resource(self, uri: str) -> None:
         """Announce `ResourceUpdated(uri)` from now on, because a client has subscribed. Raises
-        NoteNotFound."""
+        NotFound."""
         ...
 
     async def watch_resources(self) -> None:
@@ -201,7 +201,7 @@ class EmptyProvider:
         return ()
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context) -> ToolResult:
-        raise NoteNotFound(name, what="tool")
+        raise NotFound(name, what="tool")
 
     async def withholds(self, name: str) -> bool:
         return False
@@ -216,10 +216,10 @@ class EmptyProvider:
         return Page(())
 
     async def read_resource(self, uri: str, context: Context) -> Sequence[ResourceContents]:
-        raise NoteNotFound(uri, what="resource")
+        raise NotFound(uri, what="resource")
 
     async def watch_resource(self, uri: str) -> None:
-        raise NoteNotFound(uri, what="resource")
+        raise NotFound(uri, what="resource")
 
     async def watch_resources(self) -> None:
         pass
@@ -231,7 +231,7 @@ class EmptyProvider:
         return Page(())
 
     async def get_prompt(self, name: str, arguments: dict[str, str], context: Context) -> PromptResult:
-        raise NoteNotFound(name, what="prompt")
+        raise NotFound(name, what="prompt")
 
     async def complete(
         self, ref: PromptRef | ResourceRef, argument: str, value: str, others: Mapping[str, str]

@@ -82,7 +82,7 @@ class McpServer:
         self._listeners.discard(listener)
 
     async def watch(self, uri: str) -> None:
-        """Add a subscriber of a resource; the first one is passed on to the provider. Raises NoteNotFound."""
+        """Add a subscriber of a resource; the first one is passed on to the provider. Raises NotFound."""
         async with self._watching:
             if self._watched[uri] == 0:
                 await (await self.provider()).watch_resource(uri)

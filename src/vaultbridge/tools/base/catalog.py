@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from vaultbridge.activity.records import TOOL_PREFIX
-from vaultbridge.errors import InvalidArgument, InvalidPath, NoteNotFound, PermissionDenied, VaultbridgeError
+from vaultbridge.errors import InvalidArgument, InvalidPath, NotFound, PermissionDenied, VaultbridgeError
 from vaultbridge.review.policy import ChangePending
 from vaultbridge.tools.base.answer import Answer, answer_data
 from vaultbridge.tools.base.arguments import (
@@ -203,7 +203,7 @@ class Catalog:
     # Calls
 
     def call(self, name: str, arguments: dict[str, Any], context: ToolContext) -> Answer:
-        """Run a tool, named with or without the prefix. Raises NoteNotFound for an unknown tool,
+        """Run a tool, named with or without the prefix. Raises NotFound for an unknown tool,
         InvalidArgument for a wrong argument, PermissionDenied for a change where the vault is read-only, and
         whatever the tool raises. A change that waits for a person is not a failure: the answer reports it as
         pending."""
@@ -218,7 +218,7 @@ class Catalog:
     def _call(self, name: str, arguments: dict[str, Any], context: ToolContext) -> Answer:
         tool = self._find_callable(name, context)
         if tool is None:
-            raise NoteNotFound(name, closest=self._find_closest(name), what="tool")
+            raise NotFound(name, closest=self._find_closest(name), what="tool")
         if tool.effect != "reads" and (context.read_only or context.profile == "read-only"):
             raise _read_only_error(tool)
         if isinstance(tool, ForeignTool):

@@ -33,7 +33,7 @@ from vaultbridge.errors import (
     AmbiguousName,
     EditRefused,
     InvalidArgument,
-    NoteNotFound,
+    NotFound,
     PermissionDenied,
     TimedOut,
     VaultbridgeError,
@@ -100,7 +100,7 @@ class ApiFailure(Exception):
 STATUS: Final[tuple[tuple[type[VaultbridgeError], int], ...]] = (
     (InvalidArgument, 400),
     (PermissionDenied, 403),
-    (NoteNotFound, 404),
+    (NotFound, 404),
     (VaultNotFound, 404),
     (AmbiguousName, 409),
     (EditRefused, 409),

@@ -10,16 +10,14 @@ worker thread.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from vaultbridge.errors import InvalidArgument, NoteNotFound, VaultbridgeError
+from vaultbridge.errors import InvalidArgument, NotFound, VaultbridgeError
 from vaultbridge.limits import KIB
 from vaultbridge.markdown.parse import parse
 from vaultbridge.protocols.mcp.values import (
@@ -34,6 +32,7 @@ from vaultbridge.protocols.mcp.values import (
 from vaultbridge.protocols.mcp.vault.resources import paginate
 from vaultbridge.vault.dates import expand_template
 from vaultbridge.vault.paths import VaultPath, vault_folder
+from vaultbridge.vault.walk import FileEntry, walk
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
@@ -46,9 +45,6 @@ PROMPT_NOTES: Final = 200
 
 PROMPT_BYTES: Final = 256 * KIB
 """A larger note is not a prompt, whatever its folder."""
-
-FOLDER_DEPTH: Final = 4
-"""How deep the prompt folder is searched."""
 
 ARGUMENTS: Final = 32
 """The most arguments of one prompt: a person fills them in one by one."""
@@ -366,7 +362,7 @@ class Prompts:
             )
         vault = vault or next(iter(self._engines))
         if vault not in self._engines:
-            raise NoteNotFound(vault, closest=tuple(self._engines), what="vault")
+            raise NotFound(vault, closest=tuple(self._engines), what="vault")
         from vaultbridge.engine.reading import excerpt
         from vaultbridge.markdown.model import Note
         from vaultbridge.markdown.text import decode, replace_surrogates
@@ -416,21 +412,12 @@ class Prompts:
     def _list_paths(self, engine: Engine) -> Iterator[VaultPath]:
         if not engine.is_folder(self._folder):
             return
-        top = engine.root.place(self._folder)
-        for folder, below, files in os.walk(top):
-            depth = len(Path(folder).relative_to(top).parts)
-            below[:] = [
-                name
-                for name in below
-                if depth < FOLDER_DEPTH
-                and (inner := engine.root.path_of(Path(folder, name))) is not None
-                and engine.scope.may_contain(inner)
-            ]
-            for file in files:
-                path = engine.root.path_of(Path(folder, file)) if file.lower().endswith(".md") else None
-                # A hidden note must not take the place of another one among the first few.
-                if path is not None and engine.scope.visible(path):
-                    yield path
+        for entry in walk(engine.root, VaultPath(self._folder)):
+            if not isinstance(entry, FileEntry) or entry.kind != "note" or entry.placeholder:
+                continue
+            # A hidden note must not take the place of another one among the first few.
+            if engine.scope.visible(entry.path):
+                yield entry.path
 
 
 _VAULT: Final = PromptField("vault", "Which vault")

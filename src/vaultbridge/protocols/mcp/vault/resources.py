@@ -27,6 +27,7 @@ from vaultbridge.errors import (
     AmbiguousName,
     InvalidArgument,
     NoteNotFound,
+    NotFound,
     PermissionDenied,
     VaultbridgeError,
 )
@@ -122,15 +123,15 @@ def make_uri_template(vault: str = "") -> str:
 
 
 def parse_uri(uri: str) -> ResourceAddress:
-    """Raises NoteNotFound for a URI of another kind: there is no such resource."""
+    """Raises NotFound for a URI of another kind: there is no such resource."""
     head, rest = uri[: len(SCHEME)], uri[len(SCHEME) :]
     if head.lower() != SCHEME or len(uri) > URI_CHARS:
-        raise NoteNotFound(uri[:URI_CHARS], what="resource")
+        raise NotFound(uri[:URI_CHARS], what="resource")
     vault, slash, path = rest.partition("/")
     # A client that expands the template with the plain operator encodes the slashes too.
     vault, path = unquote(vault), unquote(path)
     if not slash or not vault or not path:
-        raise NoteNotFound(uri, what="resource")
+        raise NotFound(uri, what="resource")
     return ResourceAddress(vault, path)
 
 
@@ -151,16 +152,16 @@ class LocatedFile(Struct, frozen=True):
 
 def locate(uri: str, engines: VaultEngines) -> LocatedFile:
     """Find the file that a URI names, by its path or, if a person filled in the template, by the name of a
-    note. Raises NoteNotFound with the URI, and what opening the vault raises."""
+    note. Raises NotFound with the URI, and what opening the vault raises."""
     address = parse_uri(uri)
     if address.vault not in engines:
-        raise NoteNotFound(uri, what="resource")
+        raise NotFound(uri, what="resource")
     engine = engines[address.vault]
     try:
         return LocatedFile(address.vault, engine.find(address.path), engine)
     except (NoteNotFound, AmbiguousName, InvalidArgument, PermissionDenied) as error:
         closest = tuple(make_uri(address.vault, path) for path in getattr(error, "closest", ()))
-        raise NoteNotFound(uri, closest=closest, what="resource") from None
+        raise NotFound(uri, closest=closest, what="resource") from None
 
 
 def list_page(engines: VaultEngines, cursor: str) -> Page[ResourceInfo]:
