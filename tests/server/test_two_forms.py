@@ -20,6 +20,8 @@ from support.commands import run_command
 from support.editor import Failed
 from support.files import write_vault
 from support.vault import make_isolated_environ
+from vaultbridge.protocols.mcp.vault.resources import make_uri
+from vaultbridge.vault.paths import VaultPath
 
 NOTE = "Café.md"
 TWIN = unicodedata.normalize("NFD", NOTE)
@@ -66,6 +68,12 @@ async def test_bridge_v1_and_mcp(serving: Serving, twins: Path, *, absolute: boo
             )
             assert over_mcp["result"]["isError"] is True
             check(twins, str(over_mcp))
+        # There is no such resource: the other one has no address.
+        uri = make_uri("Notes", VaultPath(TWIN))
+        _, resource = await ask_mcp(served, headers, "resources/read", uri=uri)
+        assert resource["error"]["data"]["uri"] == uri
+        _, resource = await ask_mcp(served, headers, "resources/read", uri=make_uri("Notes", VaultPath(NOTE)))
+        assert resource["result"]["contents"][0]["text"] == "note\n"
 
 
 @pytest.mark.parametrize("absolute", [False, True], ids=["relative", "absolute"])
