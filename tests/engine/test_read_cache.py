@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from support.clocks import read_later_clock
 from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.reading import WHOLE, Excerpt, Part, Reading
-from vaultbridge.errors import EditRefused, NoteNotFound, PermissionDenied
+from vaultbridge.errors import EditRefused, InvalidPath, NoteNotFound, PermissionDenied
 from vaultbridge.limits import MIB
 from vaultbridge.vault.paths import Root, VaultPath, vault_path
 from vaultbridge.vault.read_cache import ENTRY_BYTES, ReadCache, is_local_filesystem
@@ -20,6 +21,9 @@ from vaultbridge.vault.scope import LiveScope, Scope
 from vaultbridge.vault.write.trash import Trash
 
 A = vault_path("A.md")
+
+NOTE = vault_path("é.md")
+TWIN = unicodedata.normalize("NFD", NOTE)
 
 BODY = Part(properties=False)
 
@@ -75,6 +79,22 @@ def test_the_suffix_of_a_note_may_be_left_out_unless_another_file_has_that_name(
     (engine.root.folder / "A").write_text("a file without an ending", "utf-8")
     assert engine.read_again("A", WHOLE) is None
     assert engine.find("A") == "A"
+
+
+@pytest.mark.parametrize("name", [TWIN, TWIN.removesuffix(".md")])
+def test_a_cached_note_does_not_answer_for_the_file_that_is_left_out_because_of_it(
+    engine: DirectEngine, name: str
+) -> None:
+    """As it was found: after the note had been read, the exact path of the other file gave the note."""
+    (engine.root.folder / NOTE).write_text("note", "utf-8")
+    (engine.root.folder / TWIN).write_text("twin", "utf-8")
+    if (engine.root.folder / NOTE).read_text("utf-8") == "twin":
+        pytest.skip("this disk does not tell the two Unicode forms apart")
+    reading = engine.read(NOTE, WHOLE)
+    assert engine.read_again(NOTE, WHOLE) is reading
+    assert engine.read_again(name, WHOLE) is None
+    with pytest.raises(InvalidPath):
+        engine.find(name)
 
 
 def test_what_a_scope_hides_is_never_cached(tmp_path: Path) -> None:

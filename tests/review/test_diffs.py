@@ -14,6 +14,7 @@ from vaultbridge.review.diff_model import Accepted, Decision, Rejected, read_tex
 from vaultbridge.review.diffs import PENDING_DIFFS, PendingDiffs
 from vaultbridge.review.model import Proposal, ProposalEvent
 from vaultbridge.vault.paths import vault_path
+from vaultbridge.vault.write.journal_rows import Acceptance
 
 NOTE = vault_path("Note.md")
 
@@ -221,7 +222,7 @@ class SlowJournal:
     async def snapshot(self) -> bytes | None:
         return None
 
-    async def record(self, before: bytes | None, after: bytes) -> int:
+    async def record(self, before: bytes | None, after: bytes, acceptance: Acceptance) -> int:
         return 0
 
     async def identify_writer(self, before: bytes | None, now: bytes | None) -> str:

@@ -1,11 +1,14 @@
 """Two files whose names differ only in their Unicode form, or only in case, are never taken for each other.
 
 Of the former, one is the note and the other is left out, as in Obsidian (docs/obsidian.md): its exact path is
-refused. The latter are two notes.
+refused, at every door and for the same reason (SECURITY.md). The latter are two notes.
 """
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -67,7 +70,56 @@ def test_the_exact_path_of_a_file_that_is_left_out_is_refused(
     write_both(harness)
     name = str(harness.folder / DECOMPOSED) if absolute else DECOMPOSED
     error = harness.catch_refusal(InvalidPath, tool, **fill(arguments, name))
-    assert "stored in two Unicode forms" in str(error)
+    assert "in two Unicode forms" in error.message
+    assert "'\\u00e9.md" in error.message and "'e\\u0301.md" in error.message
+    assert "mv -n " in error.hint and str(harness.folder) not in f"{error.message} {error.hint}"
+
+
+@pytest.mark.parametrize("name", ["Été/Café's \\ été.md", "각/각.md", "a\u0323\u0302.md"])
+def test_the_hint_renames_the_other_file_and_then_both_are_in_the_vault(small: Small, name: str) -> None:
+    if (bash := shutil.which("bash")) is None:
+        pytest.skip("no bash")
+    note, twin = (unicodedata.normalize(form, name) for form in ("NFC", "NFD"))
+    harness = small({note: "note\n", twin.rpartition("/")[2]: "below the top\n"})
+    folder, _, other = note.rpartition("/")
+    stored = f"{folder}/{unicodedata.normalize('NFD', other)}" if folder else twin
+    (harness.folder / stored).write_text("twin\n")
+    if (harness.folder / note).read_text() == "twin\n":
+        pytest.skip("this disk does not tell the two Unicode forms apart")
+    # The name that would be given first is taken.
+    stem, _, suffix = note.rpartition(".")
+    (harness.folder / f"{stem} 2.md").write_text("taken\n")
+    error = harness.catch_refusal(InvalidPath, "edit_note", op="append", name=stored, content="x")
+    command = re.search(r"mv -n .*(?=\)\.$)", error.hint)
+    assert command is not None, error.hint
+    subprocess.run([bash, "-c", command[0]], cwd=harness.folder, check=True, env={"LC_ALL": "C"})
+    harness.engine.index_sync.refresh()
+    assert harness.read(f"{stem} 3.{suffix}") == "twin\n"
+    assert harness.text("read_note", name=f"{stem} 3.md").endswith("twin\n")
+    assert harness.read(f"{stem} 2.md") == "taken\n"
+    harness.call("edit_note", op="append", name=stored, content="x")
+    assert harness.read(note) == "note\nx\n"
+
+
+def test_the_new_name_tells_nothing_of_a_hidden_file(small: Small) -> None:
+    hints = []
+    for files in ({}, {"é 2.md": "hidden"}):
+        harness = small(files, scope=Scope(deny=("é 2.md",)))
+        write_both(harness)
+        hints.append(harness.catch_refusal(InvalidPath, "read_note", name=DECOMPOSED).hint)
+    assert hints[0] == hints[1] and " 3.md" in hints[0]
+
+
+def test_a_link_to_a_hidden_file_does_not_exist_in_either_form(small: Small) -> None:
+    answers = []
+    for linked in (False, True):
+        harness = small({"Private/x.md": "secret", COMPOSED: "note"}, scope=Scope(deny=("Private/",)))
+        if linked:
+            (harness.folder / DECOMPOSED).symlink_to("Private/x.md")
+            if len(list(harness.folder.glob("*.md"))) < 2:
+                pytest.skip("this disk does not tell the two Unicode forms apart")
+        answers.append(harness.text("read_note", name=DECOMPOSED))
+    assert answers[0] == answers[1]
 
 
 def test_without_its_extension_too(small: Small) -> None:

@@ -18,6 +18,7 @@ from typing import Literal, Protocol
 from msgspec import Struct
 
 from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.write.journal_rows import Acceptance
 
 
 class Point(Struct, frozen=True, order=True, gc=False):
@@ -150,7 +151,14 @@ class VaultView(Protocol):
         ...
 
     async def record_write(
-        self, path: VaultPath, before: bytes | None, after: bytes, *, actor: str, label: str
+        self,
+        path: VaultPath,
+        before: bytes | None,
+        after: bytes,
+        *,
+        actor: str,
+        label: str,
+        acceptance: Acceptance,
     ) -> int:
         """Record in the history that `actor` wrote a file itself. Returns the change's number, or 0 if the
         file does not contain `after`."""

@@ -34,6 +34,7 @@ from vaultbridge.review.rebase import identify_writer, read_file
 from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath
 from vaultbridge.vault.scope import compile_file_pattern
 from vaultbridge.vault.spelling import check_spelling
+from vaultbridge.vault.write.journal_rows import Acceptance
 
 FINDINGS_PER_NOTE: Final = 200
 """The most findings of one note: nobody reads a longer list."""
@@ -252,10 +253,18 @@ class EngineView:
         return await asyncio.to_thread(read_file, self._engine, path)
 
     async def record_write(
-        self, path: VaultPath, before: bytes | None, after: bytes, *, actor: str, label: str
+        self,
+        path: VaultPath,
+        before: bytes | None,
+        after: bytes,
+        *,
+        actor: str,
+        label: str,
+        acceptance: Acceptance,
     ) -> int:
         def record() -> int:
-            return int(self._engine.record(path, before, after, actor=actor, label=label) or 0)
+            number = self._engine.record(path, before, after, actor=actor, label=label, acceptance=acceptance)
+            return int(number or 0)
 
         return await asyncio.to_thread(record)
 

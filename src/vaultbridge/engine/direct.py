@@ -48,6 +48,7 @@ from vaultbridge.vault.read import is_empty_file, retry_while_busy
 from vaultbridge.vault.read_cache import ReadCache
 from vaultbridge.vault.scope import HiddenNoteInUse, LinkedScope, Scope, redact
 from vaultbridge.vault.settings import SettingsReader
+from vaultbridge.vault.write.journal_rows import Acceptance
 from vaultbridge.vault.write.steps import affected_paths
 from vaultbridge.vault.write.transaction import Applied, Overtaken, Recovered, Transactor, ignore_checkpoint
 from vaultbridge.vault.write.trash import Trash
@@ -234,18 +235,18 @@ class DirectEngine(Engine):
 
         return retry_while_busy(make_attempts)
 
-    def carry_out(self, plan: Plan, *, actor: str = "") -> Outcome:
+    def carry_out(self, plan: Plan, *, actor: str = "", acceptance: Acceptance | None = None) -> Outcome:
         """Makes the change exactly as planned. Raises `PlanOutdated` if the vault has changed in what the
-        plan was made from; `with_plan` then plans it again."""
+        plan was made from; `with_plan` then plans it again. `acceptance` is recorded with it."""
         if plan.is_empty:
             return Outcome(plan.changed, notices=plan.notices)
         with self._changing, self.index_sync.during_edit():
             try:
                 match plan:
                     case DraftedPlan():
-                        applied = self._write(plan, actor or self.actor)
+                        applied = self._write(plan, actor or self.actor, acceptance)
                     case UndoPlan():
-                        applied = self._undo(plan, actor or self.actor)
+                        applied = self._undo(plan, actor or self.actor, acceptance)
                     case _:
                         raise AssertionError(plan)
             except Overtaken as error:
@@ -258,7 +259,7 @@ class DirectEngine(Engine):
             notices=tuple(dict.fromkeys((*plan.notices, *applied.notices))),
         )
 
-    def _write(self, plan: DraftedPlan, actor: str) -> Applied:
+    def _write(self, plan: DraftedPlan, actor: str, acceptance: Acceptance | None) -> Applied:
         request = plan.request
         try:
             with redact(plan.hidden):
@@ -268,13 +269,14 @@ class DirectEngine(Engine):
                     author=request.author,
                     label=request.label or label_operations(request.operations),
                     drafted_after=plan.drafted_after,
+                    acceptance=acceptance,
                 )
         except (StaleWrite, HiddenNoteInUse) as error:
             if isinstance(error, HiddenNoteInUse) and error.busy:
                 raise
             raise PlanOutdated(error) from error
 
-    def _undo(self, plan: UndoPlan, actor: str) -> Applied:
+    def _undo(self, plan: UndoPlan, actor: str, acceptance: Acceptance | None) -> Applied:
         """Raises `Overtaken` if it would do something else now, and EditRefused as when it is planned."""
         with redact(plan.hidden):
             return self.transactor.undo(
@@ -284,6 +286,7 @@ class DirectEngine(Engine):
                 force=plan.undo.force,
                 hidden=plan.hidden,
                 planned=plan.planned,
+                acceptance=acceptance,
             )
 
     def _make_plan(self, request: Request) -> Plan:
@@ -358,11 +361,22 @@ class DirectEngine(Engine):
 
         return RelatedSearch.open(self)
 
-    def record(self, path: VaultPath, before: bytes | None, after: bytes, *, actor: str, label: str) -> str:
+    def record(
+        self,
+        path: VaultPath,
+        before: bytes | None,
+        after: bytes,
+        *,
+        actor: str,
+        label: str,
+        acceptance: Acceptance | None = None,
+    ) -> str:
         """Records in the history what another program has written, so that it is shown and can be undone.
         Returns the change's id; "" if the file no longer contains it, or it is already recorded."""
         with self._changing, self.index_sync.during_edit():
-            number = self.transactor.record(path, before, after, actor=actor, label=label)
+            number = self.transactor.record(
+                path, before, after, actor=actor, label=label, acceptance=acceptance
+            )
             if number:
                 self.index_sync.index_written({path})
             return str(number) if number else ""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unicodedata import is_normalized
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -183,7 +184,8 @@ class Engine:
         """What `find` and `read` would give for a note named by its exact path, with or without `.md`, if
         this part was read before and the note is unchanged. Never waits: a server may call it in its event
         loop. Raises as `read` does."""
-        if not self._read_cache.usable:
+        # A path in another Unicode form may be that of a file that is left out: `find` looks.
+        if not self._read_cache.usable or not is_normalized("NFC", name):
             return None
         for path in self._files.list_spellings(name):
             # The limits may have become narrower since.

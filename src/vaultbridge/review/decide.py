@@ -8,6 +8,7 @@ as one change of the assistant that proposed it, so the history names the assist
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Literal
 
 from msgspec import Struct
@@ -18,7 +19,14 @@ from vaultbridge.engine.operations.base import Operation
 from vaultbridge.engine.operations.vocabulary import find_undo
 from vaultbridge.engine.outcome import ChangedFile, Outcome
 from vaultbridge.engine.plan import Plan, PlannedFile, Request
-from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
+from vaultbridge.errors import (
+    EditRefused,
+    EngineFailure,
+    InvalidArgument,
+    NoteNotFound,
+    StaleWrite,
+    VaultbridgeError,
+)
 from vaultbridge.markdown.edits.merge import (
     apply_hunks,
     find_hunks,
@@ -27,6 +35,7 @@ from vaultbridge.markdown.edits.merge import (
     restore_line_ends,
 )
 from vaultbridge.markdown.text import decode, encode
+from vaultbridge.review.accepted import AcceptedReport, make_acceptance
 from vaultbridge.review.model import (
     Decided,
     Proposal,
@@ -108,7 +117,7 @@ class Decider:
         try:
             self._store.record_decision(number, "rejected", Decided(self._now(), by, reason))
         except BaseException:
-            self._store.release(number)
+            self._give_back(number)
             raise
         return DecisionResult("rejected", "Rejected: nothing was changed.", self._store.get(number))
 
@@ -127,7 +136,7 @@ class Decider:
         try:
             return self._accept(number, by, seen, files, reason)
         except BaseException:
-            self._store.release(number)
+            self._give_back(number)
             raise
 
     def _accept(
@@ -142,15 +151,19 @@ class Decider:
                 raise Differs
             wanted = choose_files(body.version, shown, files)
             status: ProposalStatus = "accepted" if _are_same(wanted, body.version.files) else "edited"
-            # What a person has changed is not the assistant's own any more: it cannot undo that by itself.
-            author = body.author if status == "accepted" else ""
-            outcome = self._write(proposal, body, wanted, author=author)
+            report = self._write(proposal, body, wanted, status, Decided(self._now(), by, reason))
         except Differs:
             return self._show_again(number)
-        if status == "edited":
-            outcome = replace(outcome, notices=(*outcome.notices, EDITED_NOTICE))
-        change = int(outcome.change_id or 0)
-        self._store.record_decision(number, status, Decided(self._now(), by, reason, change), outcome)
+        change = report.decided.change
+        try:
+            self._store.record_decision(number, status, report.decided, report.outcome)
+        except EngineFailure as error:
+            raise EngineFailure(
+                f"The change was made as change {change}, but that {proposal.id} is accepted could not be "
+                "stored.",
+                hint="It will be as soon as the proposals can be used again.",
+                paths=(),
+            ) from error
         text = f"Accepted{' with your changes' if status == 'edited' else ''}: "
         text += f"written as change {change}." if change else "the notes were already like this."
         return DecisionResult("accepted", text, self._store.get(number), change)
@@ -184,16 +197,39 @@ class Decider:
             state = "being reviewed by somebody else" if now.waits else ended
             raise InvalidArgument(f"{proposal.id} is {state}.", argument="id")
 
+    def _give_back(self, number: int) -> None:
+        """After a failure. If this fails too, whoever looks next does it."""
+        with suppress(VaultbridgeError):
+            self._store.release(number)
+
     def _show_again(self, number: int) -> DecisionResult:
         self._store.release(number)
         return show_again(self.show(number))
 
     def _write(
-        self, proposal: Proposal, body: ProposalBody, wanted: tuple[PlannedFile, ...], *, author: str
-    ) -> Outcome:
-        if not wanted and only_writes(body.version.files):
-            return Outcome(files=())
+        self,
+        proposal: Proposal,
+        body: ProposalBody,
+        wanted: tuple[PlannedFile, ...],
+        status: ProposalStatus,
+        decided: Decided,
+    ) -> AcceptedReport:
+        links = {file.path: file.links for file in body.original.files}
+        edited = (EDITED_NOTICE,) if status == "edited" else ()
 
+        def report(outcome: Outcome) -> AcceptedReport:
+            outcome = replace(
+                outcome,
+                files=tuple(_with_links(file, links.get(file.path, 0)) for file in outcome.files),
+                notices=tuple(dict.fromkeys((*body.version.notices, *outcome.notices, *edited))),
+            )
+            return AcceptedReport(status, decided, outcome).with_change(int(outcome.change_id or 0))
+
+        if not wanted and only_writes(body.version.files):
+            return report(Outcome(files=()))
+
+        # What a person has changed is not the assistant's own any more: it cannot undo that by itself.
+        author = body.author if status == "accepted" else ""
         operations = decode_operations(body.operations)
         undoes = find_undo(operations) is not None
         # With edits, an undo becomes an ordinary change: nothing is undone in the sense of the journal.
@@ -208,7 +244,9 @@ class Decider:
             def carry_out(plan: Plan) -> Outcome:
                 if not plan.is_empty and not _are_same(plan.files.files, wanted):
                     raise Differs
-                return engine.carry_out(plan, actor=proposal.actor)
+                expected = report(Outcome(plan.changed, notices=plan.notices))
+                acceptance = make_acceptance(proposal, expected)
+                return engine.carry_out(plan, actor=proposal.actor, acceptance=acceptance)
 
             request = Request(tuple(operations), proposal.label, author, by_person=True)
             return engine.with_plan(request, carry_out)
@@ -229,12 +267,7 @@ class Decider:
             if as_asked:
                 raise Differs from error
             raise
-        links = {file.path: file.links for file in body.original.files}
-        return replace(
-            outcome,
-            files=tuple(_with_links(file, links.get(file.path, 0)) for file in outcome.files),
-            notices=tuple(dict.fromkeys((*body.version.notices, *outcome.notices))),
-        )
+        return report(outcome)
 
     def _now(self) -> float:
         return self._engine.now().timestamp()

@@ -26,6 +26,7 @@ from vaultbridge.review.model import (
     make_rows,
 )
 from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.write.journal_rows import Acceptance
 
 NAME_CHARS: Final = 200
 """The most characters that are kept of a client's names for itself and its tabs."""
@@ -46,9 +47,9 @@ class NoteJournal(Protocol):
         """The file as it is now; None when there is none."""
         ...
 
-    async def record(self, before: bytes | None, after: bytes) -> int:
-        """Record that the client wrote the file. Returns the change's number, or 0 if the file does not
-        contain `after`."""
+    async def record(self, before: bytes | None, after: bytes, acceptance: Acceptance) -> int:
+        """Record that the client wrote the file, and which diff that was. Returns the change's number, or 0
+        if the file does not contain `after`."""
         ...
 
     async def identify_writer(self, before: bytes | None, now: bytes | None) -> str:

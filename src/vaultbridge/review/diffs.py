@@ -26,8 +26,10 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vaultbridge.engine.outcome import Outcome
 from vaultbridge.errors import InvalidArgument, ObsidianNotRunning, VaultbridgeError
 from vaultbridge.markdown.edits.merge import merge_texts
+from vaultbridge.review.accepted import AcceptedReport, make_acceptance
 from vaultbridge.review.decide import (
     STATUS_WORDS,
     DecisionResult,
@@ -218,7 +220,7 @@ class PendingDiffs:
                 now = await _read_again(pending.read)
                 if now is not None and check.matches(now):
                     reason = check.found
-                    await self._record(pending)
+                    await self._record(pending, reason)
                     break
                 if loop.time() >= report_at:
                     self._end(pending, reason)
@@ -228,16 +230,18 @@ class PendingDiffs:
         finally:
             self._end(pending, reason)
 
-    async def _record(self, pending: _Pending) -> None:
-        """Record in the journal what the client has written."""
+    async def _record(self, pending: _Pending, status: ProposalStatus) -> None:
+        """Record in the journal what the client has written, and that its diff has this status: this process
+        may be killed before it is stored."""
         proposal = pending.proposal
         if pending.journal is None or proposal is None:
             return
         after = await _snapshot(pending.journal)
         if after is None or after == pending.before:
             return
+        report = AcceptedReport(status, replace(pending.decided, at=time.time()), Outcome(files=()))
         try:
-            number = await pending.journal.record(pending.before, after)
+            number = await pending.journal.record(pending.before, after, make_acceptance(proposal, report))
         except VaultbridgeError as error:
             log.warning("The change to %s could not be recorded: %s", proposal.rows[0].path, error)
             return

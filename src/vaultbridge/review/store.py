@@ -23,6 +23,7 @@ import msgspec
 from vaultbridge.engine.outcome import Outcome
 from vaultbridge.errors import EngineFailure, InvalidArgument
 from vaultbridge.limits import MIB
+from vaultbridge.review.accepted import find_accepted
 from vaultbridge.review.database import (
     COLUMNS,
     SETTINGS,
@@ -31,6 +32,7 @@ from vaultbridge.review.database import (
     parse_policy,
     read_proposals,
 )
+from vaultbridge.review.listening import StoreListeners
 from vaultbridge.review.model import (
     NEXT,
     NEXT_OF_DIFF,
@@ -66,10 +68,6 @@ KEPT_PROPOSALS: Final = 1000
 WAITING_SECONDS: Final = 7 * 86_400.0
 """After a week a proposal expires: the person has had a weekend, and the notes have moved on."""
 
-FOLLOW_SECONDS: Final = 0.1
-"""How often the store is checked for what other processes have changed, while somebody listens: nobody
-notices the delay, and a check takes a few microseconds."""
-
 log = logging.getLogger("vaultbridge.review")
 
 _outcome = msgspec.json.Decoder(Outcome)
@@ -93,21 +91,15 @@ class ReviewStore:
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
         self._wal_index = WalIndex(self._file)
+        self._second = second
         self._notes = StoreNotes(self._file, second=second)
         self._suspected = ""
         """Why a question found the file damaged; the next one puts it aside."""
         self._inode = 0
-        self._changed = threading.Condition()
-        self._listeners: list[Callable[[], None]] = []
-        self._following: threading.Thread | None = None
+        self._listeners = StoreListeners(self._read_version)
 
     def close(self) -> None:
-        with self._changed:
-            self._listeners.clear()
-            self._changed.notify_all()
-            following = self._following
-        if following is not None:
-            following.join()
+        self._listeners.close()
         with self._lock:
             self._disconnect()
 
@@ -218,20 +210,22 @@ class ReviewStore:
         return changed > 0
 
     def claim(self, number: int) -> bool:
-        """Take a proposal to decide on it; of several deciders only one gets it. Call `record_decision` or
-        `release` afterwards."""
+        """Take a proposal to decide on it; of several deciders only one gets it, and none if its change was
+        made already. Call `record_decision` or `release` afterwards."""
         with self._writing() as db:
             self._tidy(db)
             claimed = self._move(db, number, "deciding", decider=os.getpid())
-            if claimed:
+            if claimed and (claimed := not self._settle(db, number)):
                 _held.add((self._file, number))
         return claimed
 
     def release(self, number: int) -> None:
-        """Give back a claimed proposal that was not decided after all."""
+        """Give back a claimed proposal that was not decided after all. If its change was made nevertheless,
+        it is accepted."""
         _held.discard((self._file, number))
         with self._writing() as db:
-            self._move(db, number, "waiting", decider=0)
+            if not self._settle(db, number):
+                self._move(db, number, "waiting", decider=0)
 
     def record_decision(
         self, number: int, status: ProposalStatus, decided: Decided, outcome: Outcome | None = None
@@ -257,15 +251,8 @@ class ReviewStore:
 
     def wait(self, number: int, seconds: float) -> Proposal:
         """Wait at most `seconds` until the proposal is decided, and return it as it is then."""
-        deadline = time.monotonic() + seconds
-        stop = self.listen(lambda: None)
-        try:
-            with self._changed:
-                while (proposal := self.get(number)).waits and (left := deadline - time.monotonic()) > 0:
-                    self._changed.wait(left)
-        finally:
-            stop()
-        return proposal
+        self._listeners.wait_until(lambda: not self.get(number).waits, seconds)
+        return self.get(number)
 
     # The policy that a person has set, and the editors in which one can decide.
 
@@ -302,39 +289,9 @@ class ReviewStore:
         rows = self._query("SELECT pid FROM present WHERE editors > 0", ()) if self.exists else []
         return any(is_process_alive(pid) for (pid,) in rows)
 
-    # Changes of the store.
-
     def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call `listener`, in any thread, whenever this or another process may have changed something, until
-        the returned function is called."""
-        with self._changed:
-            self._listeners.append(listener)
-            if self._following is None:
-                self._following = threading.Thread(
-                    target=self._follow, args=(self._read_version(),), name="review-follow", daemon=True
-                )
-                self._following.start()
-
-        def stop() -> None:
-            with self._changed:
-                if listener in self._listeners:
-                    self._listeners.remove(listener)
-
-        return stop
-
-    def _follow(self, seen: tuple[int, int] | None) -> None:
-        """The one place that asks for what other processes have changed, for all that listen or wait."""
-        while True:
-            with self._changed:
-                if self._listeners:
-                    self._changed.wait(FOLLOW_SECONDS)
-                if not self._listeners:
-                    self._following = None
-                    return
-            version = self._read_version()
-            if version != seen:
-                seen = version
-                self._announce()
+        """See `StoreListeners.add`."""
+        return self._listeners.add(listener)
 
     def _read_version(self) -> tuple[int, int] | None:
         """A value that changes whenever another process may have changed something; None if the store cannot
@@ -344,13 +301,6 @@ class ReviewStore:
         except EngineFailure:
             return None
         return (self._inode, version)
-
-    def _announce(self) -> None:
-        with self._changed:
-            self._changed.notify_all()
-            listeners = tuple(self._listeners)
-        for listener in listeners:
-            listener()
 
     # The database.
 
@@ -370,14 +320,33 @@ class ReviewStore:
         db.execute(f"UPDATE proposals SET {assigned} WHERE number = ?", (to, *columns.values(), number))
         return True
 
+    def _settle(self, db: sqlite3.Connection, number: int) -> bool:
+        """Whether the change of a proposal was made, which is stored then although nobody has reported it."""
+        for proposal in self._read(db, "number = ?", (number,)):
+            found = find_accepted(
+                self._file.parent, proposal, make_folder=self._make_folder, second=self._second
+            )
+            if found is not None:
+                return self._move(
+                    db,
+                    number,
+                    found.status,
+                    decided=msgspec.json.encode(found.decided),
+                    outcome=msgspec.json.encode(found.outcome),
+                    body=None,
+                )
+        return False
+
     def _tidy(self, db: sqlite3.Connection) -> None:
-        """What nobody reported: proposals expire, those whose decider was killed wait again (if it had
-        already written the change, the next decision finds nothing left to do), and the diffs of a process
-        that ended are withdrawn."""
+        """What nobody reported: proposals expire; those whose decider was killed wait again, unless their
+        change was made; and the diffs of a process that ended are withdrawn, unless their client has written
+        them."""
         now = self._clock()
         decided = msgspec.json.encode(Decided(now, ""))
         for proposal in self._read(db, "status IN ('waiting', 'deciding')", ()):
             if not self._is_stale(proposal, now):
+                continue
+            if (proposal.is_diff or proposal.status == "deciding") and self._settle(db, proposal.number):
                 continue
             if proposal.status == "deciding":
                 self._move(db, proposal.number, "waiting", decider=0)
@@ -454,7 +423,7 @@ class ReviewStore:
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise self._fail(error) from error
         if changed:
-            self._announce()
+            self._listeners.announce()
 
     def _connection(self) -> sqlite3.Connection:
         """The connection to the file that has the name now: a person may delete the folder at any time."""

@@ -198,6 +198,7 @@ def _check_privacy(folder: Path, *, fix: bool) -> Iterator[Finding]:
 
 def _check_vault(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
     from vaultbridge.cli.common import find_root
+    from vaultbridge.vault.spelling import find_twins
     from vaultbridge.vault.walk import LEFT_OUT, FileEntry, Skipped, Unreadable, walk
 
     root = find_root(args.vault)
@@ -221,6 +222,7 @@ def _check_vault(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
     counts: dict[str, int] = {}
     files: list[str] = []
     skipped: list[str] = []
+    renaming = ""
     unreadable: list[str] = []
     for entry in walk(root):
         if isinstance(entry, FileEntry):
@@ -230,6 +232,8 @@ def _check_vault(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
                 unreadable.append(entry.path)
         elif isinstance(entry, Skipped) and entry.why in LEFT_OUT:
             skipped.append(f"{entry.path} ({LEFT_OUT[entry.why]})")
+            if entry.why == "same-name" and not renaming and (twins := find_twins(entry.path, root)):
+                renaming = f" Of {twins.describe()}: {twins.advise()}."
         elif isinstance(entry, Unreadable):
             unreadable.append(f"{entry.path or vault.name} ({entry.why})")
     notes = counts.get("note", 0)
@@ -241,9 +245,8 @@ def _check_vault(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
         advice = "Give yourself read access to them; until then they are missing everywhere."
         yield Finding("Vault", "unreadable", "bad", list_some(unreadable), advice)
     if skipped:
-        yield Finding(
-            "Vault", "left out", "warning", list_some(skipped), "Rename them to see them here and on phones."
-        )
+        advice = f"Rename them to see them here and on phones.{renaming}"
+        yield Finding("Vault", "left out", "warning", list_some(skipped), advice)
 
 
 def _check_bridge(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:

@@ -24,6 +24,7 @@ from vaultbridge.protocols.dialect import Call
 from vaultbridge.protocols.mcp.values import ToolAnnotations, ToolInfo
 from vaultbridge.review.diff_model import Accepted
 from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.write.journal_rows import Acceptance
 
 log = logging.getLogger("vaultbridge.ide")
 
@@ -176,9 +177,9 @@ class _NoteJournal:
     async def snapshot(self) -> bytes | None:
         return await self._view.snapshot(self._path)
 
-    async def record(self, before: bytes | None, after: bytes) -> int:
+    async def record(self, before: bytes | None, after: bytes, acceptance: Acceptance) -> int:
         return await self._view.record_write(
-            self._path, before, after, actor=self._actor, label="accepted diff"
+            self._path, before, after, actor=self._actor, label="accepted diff", acceptance=acceptance
         )
 
     async def identify_writer(self, before: bytes | None, now: bytes | None) -> str:

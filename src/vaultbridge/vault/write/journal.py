@@ -28,10 +28,13 @@ from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.write.journal_database import JOURNAL_FILE, JournalFile
 from vaultbridge.vault.write.journal_rows import (
     COLUMNS,
+    Acceptance,
     EntryState,
     JournalEntry,
     RowDamaged,
+    add_acceptance,
     list_images,
+    read_acceptance,
     read_row,
     seal_row,
 )
@@ -135,6 +138,7 @@ class Journal:
         label: str,
         author: str = "",
         undo_of: int | None = None,
+        acceptance: Acceptance | None = None,
     ) -> int:
         """Records what is about to happen and returns its id. `contents` has the bytes of each image. The
         record survives the death of this process; after `start_applying` it survives a power cut too."""
@@ -162,6 +166,8 @@ class Journal:
                 db.executemany("INSERT OR REPLACE INTO uses VALUES (?, ?)", sorted(uses))
                 touched = {(name_key(path), number) for act in acts for path in affected_paths(act)}
                 db.executemany("INSERT OR REPLACE INTO touched VALUES (?, ?)", sorted(touched))
+                if acceptance is not None:
+                    add_acceptance(db, number, acceptance)
                 return number
 
         return self._file.ask(record)
@@ -275,6 +281,11 @@ class Journal:
                 if isinstance(act, Written) and act.path == path:
                     return act.after.hash == hash_
         return False
+
+    def find_accepted(self, proposal: str) -> tuple[int, bytes] | None:
+        """The change that was made for a proposal, and its report (see `Acceptance`); None if there is none,
+        or it was rolled back."""
+        return self._file.ask(lambda db: read_acceptance(db, proposal))
 
     def last_finished(self) -> int:
         """The id of the last transaction that is over, done or rolled back; 0 when there is none."""
@@ -461,7 +472,7 @@ def _forget(db: sqlite3.Connection, last: int, most: int, which: str = _ENDED) -
     if not gone:
         return 0
     used = {row for change in gone for row in db.execute("SELECT digest FROM uses WHERE id = ?", change)}
-    for table in ("uses", "touched", "transactions"):
+    for table in ("uses", "touched", "acceptances", "transactions"):
         db.executemany(f"DELETE FROM {table} WHERE id = ?", gone)
     db.executemany(
         "DELETE FROM contents WHERE digest = ? AND digest NOT IN (SELECT digest FROM uses WHERE digest = ?)",

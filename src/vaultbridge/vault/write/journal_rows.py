@@ -1,4 +1,5 @@
-"""The rows of the journal's main table: how a change is stored there, and how a damaged row is recognized.
+"""The rows of the journal's tables of changes, and of the proposals that they carry out: how they are stored,
+and how a damaged change is recognized.
 
 SQLite notices damage to the structure of its file, not to what is stored in it: a byte that flips in a number
 or a path would make a change out of another one. So each row has a seal, a hash of what never changes in it.
@@ -7,7 +8,7 @@ or a path would make a change out of another one. So each row has a seal, a hash
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 from msgspec import Struct
@@ -22,6 +23,9 @@ from vaultbridge.vault.write.steps import (
     Written,
     affected_paths,
 )
+
+if TYPE_CHECKING:
+    import sqlite3
 
 EntryState = Literal["pending", "applying", "done", "rolled-back"]
 """`pending`: recorded, no file of the vault has changed yet; `applying`: files are being changed."""
@@ -61,6 +65,15 @@ class JournalEntry(Struct, frozen=True):
     def paths(self) -> tuple[VaultPath, ...]:
         """Each path that it changed, once, in order."""
         return tuple(dict.fromkeys(path for act in self.acts for path in affected_paths(act)))
+
+
+class Acceptance(Struct, frozen=True):
+    """The proposal that a change carries out, and what its store has to know of the decision. Recorded with
+    the change, so that neither is lost if the process is killed before it has told the store."""
+
+    proposal: str
+    """What identifies it: its number alone might be given again."""
+    report: bytes
 
 
 class RowDamaged(ValueError):
@@ -104,3 +117,19 @@ def list_images(act: Act) -> tuple[ContentImage, ...]:
     if isinstance(trashed, Trashed) and trashed.image is not None:
         return (trashed.image,)
     return ()
+
+
+def add_acceptance(db: sqlite3.Connection, number: int, acceptance: Acceptance) -> None:
+    row = (acceptance.proposal, number, acceptance.report)
+    db.execute("INSERT OR REPLACE INTO acceptances VALUES (?, ?, ?)", row)
+
+
+def read_acceptance(db: sqlite3.Connection, proposal: str) -> tuple[int, bytes] | None:
+    """The change that was made for a proposal, and its report; None if there is none or it was rolled
+    back."""
+    row = db.execute(
+        "SELECT id, report FROM acceptances WHERE proposal = ? AND id IN"
+        " (SELECT id FROM transactions WHERE state = 'done') ORDER BY id LIMIT 1",
+        (proposal,),
+    ).fetchone()
+    return None if row is None else (int(row[0]), row[1])

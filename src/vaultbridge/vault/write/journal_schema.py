@@ -48,10 +48,13 @@ _INDEXES: Final = (
     "CREATE INDEX IF NOT EXISTS content_sizes ON contents (stored)",
     "CREATE INDEX IF NOT EXISTS rolled_back ON transactions (id) WHERE state = 'rolled-back'",
     "CREATE TABLE IF NOT EXISTS root (place BLOB NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS acceptances (proposal TEXT NOT NULL, id INTEGER NOT NULL,"
+    " report BLOB NOT NULL, PRIMARY KEY (proposal, id)) WITHOUT ROWID",
+    "CREATE INDEX IF NOT EXISTS accepted_by ON acceptances (id)",
 )
 """The indexes let the journal enforce its limits without reading its long columns. `root` has at most one
-row: the vault's folder, in which the recorded places are. Journals that an older version created get them
-too."""
+row: the vault's folder, in which the recorded places are. `acceptances` has the proposals that changes carry
+out. Journals that an older version created get them too."""
 
 LATER_COLUMNS: Final = {
     "author": "TEXT NOT NULL DEFAULT ''",

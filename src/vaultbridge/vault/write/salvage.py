@@ -172,6 +172,7 @@ def _copy_all(source: sqlite3.Connection, target: sqlite3.Connection, last: int)
     rows.find(last + 1)
     certain = not lost or (bool(last) and not rows.unreadable.union(lost) & {last + 1})
     _copy_root(source, target)
+    _copy_acceptances(source, target)
     start_numbers_above(target, choose_first_above(top))
     return _Found(complete, tuple(incomplete), tuple(lost), certain)
 
@@ -329,6 +330,18 @@ def _copy_root(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
         row = source.execute("SELECT place FROM root").fetchone()
         if row is not None and isinstance(row[0], bytes):
             target.execute("INSERT INTO root VALUES (?)", row)
+
+
+def _copy_acceptances(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
+    """As many as can be read, of the changes that were found. Without one, its proposal waits again."""
+    import sqlite3
+
+    with suppress(sqlite3.Error, UnicodeDecodeError):
+        for row in source.execute("SELECT proposal, id, report FROM acceptances"):
+            target.execute(
+                "INSERT OR REPLACE INTO acceptances SELECT ?, id, ? FROM transactions WHERE id = ?",
+                (row[0], row[2], row[1]),
+            )
 
 
 def _open_damaged(file: Path) -> sqlite3.Connection | None:

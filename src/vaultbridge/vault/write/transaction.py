@@ -35,7 +35,7 @@ from vaultbridge.vault.read import content_hash, read_place
 from vaultbridge.vault.write.authorship import check_later_text
 from vaultbridge.vault.write.execute import Execution, SavedMeanwhile
 from vaultbridge.vault.write.journal import Journal, make_image
-from vaultbridge.vault.write.journal_rows import JournalEntry
+from vaultbridge.vault.write.journal_rows import Acceptance, JournalEntry
 from vaultbridge.vault.write.plan import Approve, NameTaken, WritePlan
 from vaultbridge.vault.write.recovery import find_last_done, has_happened, invert, leaves_trace, roll_back
 from vaultbridge.vault.write.replace import to_vault_error
@@ -190,9 +190,10 @@ class Transactor:
         label: str,
         author: str = "",
         drafted_after: int | None = None,
+        acceptance: Acceptance | None = None,
     ) -> Applied:
         """Performs all steps or none. `actor` says who asked ("cli", "mcp:claude-desktop"), `label` what for,
-        `author` which assistant it was (see `JournalEntry`).
+        `author` which assistant it was (see `JournalEntry`), `acceptance` which proposal is carried out.
         `drafted_after` is the journal's last finished transaction when the steps were drafted; if there has
         been another one since, `Overtaken` is raised.
 
@@ -204,7 +205,7 @@ class Transactor:
             if drafted_after is not None and drafted_after != self.journal.last_finished():
                 raise Overtaken
             plan = self._plan(steps)
-            return self._execute(plan, actor=actor, label=label, author=author, undo_of=None)
+            return self._execute(plan, actor, label, author, acceptance)
 
     def plan_undo(
         self, number: int, *, author: str = "", force: bool = False, hidden: Collection[str] = ()
@@ -227,6 +228,7 @@ class Transactor:
         force: bool = False,
         hidden: Collection[str] = (),
         planned: PlannedUndo | None = None,
+        acceptance: Acceptance | None = None,
     ) -> Applied:
         """Undoes one whole transaction with a new transaction. Raises what `plan_undo` raises, and
         `Overtaken` when it would not do what was `planned`."""
@@ -235,7 +237,7 @@ class Transactor:
             undo = self._plan_undo(number, author, hidden, force=force)
             if planned is not None and [*map(find_effect, undo.acts)] != [*map(find_effect, planned.acts)]:
                 raise Overtaken
-            return self._execute(undo.plan, actor=actor, label=undo.label, author=author, undo_of=number)
+            return self._execute(undo.plan, actor, undo.label, author, acceptance, undo_of=number)
 
     def _plan_undo(self, number: int, author: str, hidden: Collection[str], *, force: bool) -> PlannedUndo:
         entry = self.journal.entry(number)
@@ -284,7 +286,16 @@ class Transactor:
         data = merged.encode("utf-8", "surrogateescape")
         return WriteFile(act.path, data, content_hash(now), restores=True)
 
-    def record(self, path: VaultPath, before: bytes | None, after: bytes, *, actor: str, label: str) -> int:
+    def record(
+        self,
+        path: VaultPath,
+        before: bytes | None,
+        after: bytes,
+        *,
+        actor: str,
+        label: str,
+        acceptance: Acceptance | None = None,
+    ) -> int:
         """Records what another program wrote, as if it had been done here. Returns its number; 0 if the file
         does not contain `after` now, or the journal already knows that it does."""
         with self._hold_writer_lock():
@@ -301,8 +312,11 @@ class Transactor:
             if old is not None and before is not None:
                 contents[old.digest] = before
             seen = Written(path, str(self.root.place(path)), old, new, None, "")
-            number = self.journal.begin([seen], contents, at=self._clock(), actor=actor, label=label)
+            number = self.journal.begin(
+                [seen], contents, at=self._clock(), actor=actor, label=label, acceptance=acceptance
+            )
             self.journal.finish(number, state="done", at=self._clock())
+            self._checkpoint("outside write recorded")
             return number
 
     @contextlib.contextmanager
@@ -411,7 +425,14 @@ class Transactor:
         return kept
 
     def _execute(
-        self, plan: WritePlan, *, actor: str, label: str, author: str, undo_of: int | None
+        self,
+        plan: WritePlan,
+        actor: str,
+        label: str,
+        author: str,
+        acceptance: Acceptance | None,
+        *,
+        undo_of: int | None = None,
     ) -> Applied:
         if not plan.acts:
             return Applied(0, (), tuple(plan.notices))
@@ -423,6 +444,7 @@ class Transactor:
             label=label,
             author=author,
             undo_of=undo_of,
+            acceptance=acceptance,
         )
         self._checkpoint("recorded")
         execution = Execution(plan, self._checkpoint)
