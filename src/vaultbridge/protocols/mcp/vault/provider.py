@@ -132,7 +132,6 @@ class VaultProvider:
         self._apps = VaultApps(engines, review, decides=self._decides, reviewed=settings.reviewed)
         self._workers = Workers()
         self._calls = ToolCalls(
-            engines,
             self._workers,
             self._apps,
             find=lambda: self._loaded,
