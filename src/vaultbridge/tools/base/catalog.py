@@ -119,6 +119,11 @@ class Catalog:
         tool = self.get(name)
         return tool is not None and (tool.effect != "reads" or isinstance(tool, ForeignTool))
 
+    def may_take_long(self, name: str) -> bool:
+        """Whether a call of the tool may compute for more than some milliseconds."""
+        tool = self.get(name)
+        return isinstance(tool, Tool) and tool.long
+
     def names(self, prefix: str = TOOL_PREFIX) -> tuple[str, ...]:
         """The names of all tools that are switched on."""
         return tuple(self._full_name(tool, prefix) for tool in self._list_on())

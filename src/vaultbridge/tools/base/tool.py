@@ -171,7 +171,8 @@ class Tool(Struct, frozen=True, kw_only=True):
     fields are the arguments, and `run` receives an instance. `title` is for people, where it says more than
     the name.
 
-    `note` is the argument that names a note or file; `path` is accepted as another name for it."""
+    `note` is the argument that names a note or file; `path` is accepted as another name for it. `long`:
+    a call may compute for more than some milliseconds in a large vault, so a server lets reads pass it."""
 
     name: str
     description: str
@@ -182,6 +183,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     effect: Effect = "reads"
     idempotent: bool = False
     core: bool = False
+    long: bool = False
     note: str = ""
 
 

@@ -34,12 +34,6 @@ if TYPE_CHECKING:
     from vaultbridge.review.policy import ReviewRules
     from vaultbridge.tools.base.answer import Answer, AnswerPart
 
-PATTERN: Final = "pattern"
-"""The group of queries with a regular expression."""
-
-ACTION_CHARS: Final = 20
-"""The longest action that distinguishes calls of one tool: ours are shorter, a client may send anything."""
-
 LOOP_SECONDS: Final = 10.0
 """How long to wait for the event loop, which never blocks for long."""
 
@@ -153,15 +147,10 @@ class ToolCalls:
             return answer, self._apps.describe(answer, gate, context.principal)
 
         loaded = self._find()
-        kind = self._classify(name, arguments)
         answer = await self._workers.run(
             call,
-            kind=kind,
-            caller=context.principal or actor,
             cancellable=loaded is not None and not loaded.catalog.may_change(name),
-            # Patterns are matched in another process.
-            long=kind.endswith(PATTERN),
-            changes=loaded is not None and not kind,
+            long=loaded is not None and loaded.catalog.may_take_long(name),
         )
         if isinstance(answer, InputRequired):
             # Raised here and not in the worker: it is not a failure of the tool.
@@ -181,29 +170,6 @@ class ToolCalls:
         can_show = context.shows_views and self._apps.shows_changes()
         caller = McpCaller(context, self._loop, self._workers, can_show=can_show)
         return ReviewGate(rules, name.removeprefix(TOOL_PREFIX), caller, progress)
-
-    def _classify(self, name: str, arguments: dict[str, Any]) -> str:
-        """Return the kind of a call; calls of one kind take about the same time. Changes have no kind: they
-        are short or wait for one another, and should not wait for queries as well."""
-        loaded = self._find()
-        tool = None if loaded is None else loaded.catalog.get(name)
-        if tool is None or (tool.effect != "reads" and getattr(tool, "changing", None) is None):
-            return ""
-        action = arguments.get("action")
-        if isinstance(action, str) and len(action) < ACTION_CHARS:
-            return f"{tool.name} {action}"
-        query = arguments.get("query")
-        return f"{tool.name} {_describe_query(query)}" if isinstance(query, str) else tool.name
-
-
-def _describe_query(query: str) -> str:
-    """Distinguish, by their punctuation alone, queries that take a few ms, tens of ms or hundreds. If a mark
-    means something else, the query is only put into another group."""
-    if query.count("/") > 1:
-        return PATTERN
-    if '"' in query:
-        return "phrase"
-    return "operators" if ":" in query else "words"
 
 
 class McpCaller:
