@@ -32,7 +32,6 @@ from vaultbridge.index.store import schema
 from vaultbridge.index.store.file_cache import FileCache
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.vault.locking import FileLock
-from vaultbridge.vault.wal_index import WalIndex
 from vaultbridge.vault.walk import Skipped
 
 EXPANSION: Final = 400
@@ -142,7 +141,6 @@ class Index:
         self._writer_lock = threading.RLock()
         self._files = FileCache()
         self._identity: tuple[int, int] | None = None
-        self._wal_index = WalIndex(self.file)
         self._closed = False
 
     @classmethod
@@ -203,7 +201,6 @@ class Index:
                     add_meta(db, generation=1)
                     schema.trim_log(db)
                 db.execute("COMMIT")
-                self._wal_index.record()
             except sqlite3.DatabaseError as error:
                 with suppress(sqlite3.Error):
                     db.execute("ROLLBACK")
@@ -218,7 +215,6 @@ class Index:
         release the memory that the build took."""
         with self._writer_lock:
             if self._writer is not None:
-                self._wal_index.repair()
                 with suppress(sqlite3.OperationalError):
                     self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
                 # This frees its page cache and the words that the full-text table had collected.
@@ -288,7 +284,6 @@ class Index:
             self._create()
 
     def _prepare(self) -> None:
-        self._wal_index.repair()
         if self._stat_identity() is None:
             with self._hold_replace_lock():
                 if self._stat_identity() is None:
@@ -340,7 +335,6 @@ class Index:
         """Reopen the file if a person or another process has deleted or replaced it."""
         if self._closed:
             raise EngineFailure("The search index is closed.")
-        self._wal_index.repair()
         if self._identity is not None and self._stat_identity() == self._identity:
             return
         with self._writer_lock:
@@ -348,8 +342,6 @@ class Index:
             self._prepare()
 
     def _drop_connections(self) -> None:
-        # Closing a connection reads the mapped -shm file.
-        self._wal_index.repair()
         with self._guard:
             idle, self._idle = self._idle, []
             self._opened += 1
@@ -362,7 +354,6 @@ class Index:
         if self._writer is not None:
             self._writer.close()
             self._writer = None
-        self._wal_index.forget()
 
     def _take_reader(self) -> tuple[sqlite3.Connection, int]:
         """Returns a connection, and which opening of the file it belongs to."""
@@ -380,7 +371,6 @@ class Index:
             raise self._translate_error(error) from error
 
     def _release_reader(self, db: sqlite3.Connection, opened: int) -> None:
-        self._wal_index.record()
         with self._guard:
             # If the file was replaced meanwhile, the connection is to the one that was there before.
             if not self._closed and opened == self._opened and len(self._idle) < IDLE_READERS:
