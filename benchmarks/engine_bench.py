@@ -40,8 +40,6 @@ from vaultbridge.index.graph import LinkGraph
 from vaultbridge.index.names import NameLookup
 from vaultbridge.index.query.search import search
 from vaultbridge.index.store.database import Index
-from vaultbridge.index.store.relink import Known, relink
-from vaultbridge.index.store.rows import parse_rows
 from vaultbridge.index.sync import Synchronizer
 from vaultbridge.limits import SWITCH_SECONDS
 from vaultbridge.vault.paths import Root, VaultPath
@@ -270,7 +268,6 @@ def measure(report: Report, folder: Path, notes: int, large: int, rounds: int) -
     measure_questions(report, vault, cache, rounds)
     measure_rename(report, folder, vault, rounds)
     measure_renames_in_a_row(report, folder, vault, rounds)
-    measure_many_links(report, rounds)
     measure_append(report, folder, vault, rounds)
     if sys.platform.startswith("linux"):
         report.add("resident with the vault open", run_in_process(OPEN_PROGRAM, vault, cache), 80, "MB")
@@ -386,19 +383,6 @@ def measure_renames_in_a_row(report: Report, folder: Path, vault: Path, rounds: 
         ours = sorted(time_work(lambda: rename(engine, next(turn))) for _ in range(rounds * 2 + 1))
         bare = sorted(time_work(lambda: rewrite_barely(places)) for _ in range(rounds * 2 + 1))
     report.add("renames in a row / bare rewrite", ours[rounds] / bare[rounds], 4, "x", bare=bare[rounds])
-
-
-def measure_many_links(report: Report, rounds: int) -> None:
-    """After a rename, deriving a note with four times the links takes four times as long; half as much again
-    is slack."""
-
-    def derive(count: int) -> Callable[[], object]:
-        text = "[[Hub]] and more\n" * count
-        known = Known(parse_rows("note", text.encode(), "").note, text, "")
-        return lambda: relink(known, text.replace("[[Hub]]", "[[Hub renamed]]"), "")
-
-    few, many = find_best(rounds, derive(5_000), derive(20_000))
-    report.add("a note with 20,000 renamed links / with 5,000", many / few, 6, "x", few=few, many=many)
 
 
 def measure_append(report: Report, folder: Path, vault: Path, rounds: int) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import subprocess
 import time
 from pathlib import Path
 
-from faults.assistant import Assistant, ServerDied
+from faults.assistant import Assistant
 from faults.injections import PUBLIC, SECRET, Result
 from vaultbridge.vault.write.journal import Journal
 
@@ -202,57 +201,6 @@ def shift_clock(folder: Path, count: int) -> Result:
     if recorded != done:
         lost.append(f"{done} changes were made, {recorded} are in the history")
     return Result(count, calls, done, lost)
-
-
-def cut_shared_memory(folder: Path, count: int) -> Result:
-    """The `-shm` files of the index and the journal are cut to a random size between two calls.
-
-    A file that is cut at the very moment when SQLite uses it ends any program. Between two calls the server
-    may be indexing what the watcher reported, so this happens now and then; another server must then find
-    everything as it was left."""
-    vault = folder / "vault"
-    vault.mkdir(parents=True)
-    note = vault / "Note.md"
-    note.write_text("# A note\n")
-    chance = random.Random(1)
-    result = Result(0, 0, 0, [])
-    acknowledged: list[str] = []
-    while result.calls < 2 * count:
-        try:
-            with Assistant(vault, folder / "home") as assistant:
-                assistant.call("edit_note", name="Note", op="append", content="the start")
-                # A search waits until the edit is indexed.
-                assistant.call("search", query="note")
-                while result.calls < 2 * count:
-                    _cut_between_calls(assistant, folder / "home" / "cache", chance, result, acknowledged)
-        except ServerDied as died:
-            result.ended += 1
-            if died.code != -signal.SIGBUS:
-                result.lost.append(str(died))
-    lines = note.read_text().splitlines()
-    result.lost += [mark for mark in acknowledged if lines.count(mark) != 1]
-    result.lost += [line for line in set(lines) if line.startswith("v-") and lines.count(line) != 1]
-    return result
-
-
-def _cut_between_calls(
-    assistant: Assistant, cache: Path, chance: random.Random, result: Result, acknowledged: list[str]
-) -> None:
-    for file in cache.rglob("*-shm"):
-        with file.open("r+b") as opened:
-            opened.truncate(chance.choice((0, 1, chance.randrange(2, 32_768), 32_767)))
-        result.injected += 1
-    mark = f"v-{result.calls}-end"
-    result.calls += 2
-    succeeded, text = assistant.call("edit_note", name="Note", op="append", content=mark)
-    if not succeeded:
-        result.lost.append(f"refused: {text}")
-        return
-    result.done += 1
-    acknowledged.append(mark)
-    found = assistant.call("search", query=f'"{mark}"')[1]
-    if "Note.md" not in found:
-        result.lost.append(f"{mark} is not found: {found}")
 
 
 LIMITED = 'echo "$1" > "/proc/sys/user/max_inotify_$0"; shift; exec "$@"'

@@ -21,7 +21,6 @@ sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 
 from faults.environment import (
     break_cache,
-    cut_shared_memory,
     fill_disk,
     link_to_denied,
     pin_to_hidden,
@@ -53,7 +52,6 @@ FAULTS: dict[str, Fault] = {
     "cache": lambda folder, count: break_cache(folder, max(1, count // 30)),
     "disk-full": fill_disk,
     "clock": lambda folder, count: shift_clock(folder, max(3, count // 30)),
-    "cut-shm": cut_shared_memory,
     "several": write_from_everywhere,
     "several-ways": lambda folder, count: write_from_everywhere(folder, count, in_any_way=True),
     "watches": lambda folder, count: use_up_watches(folder, count, "watches", count * 3 // 2),

@@ -13,7 +13,6 @@ import pytest
 from faults.assistant import Assistant
 from faults.environment import (
     break_cache,
-    cut_shared_memory,
     link_to_denied,
     pin_to_hidden,
     shift_clock,
@@ -144,7 +143,7 @@ def test_a_file_or_folder_that_becomes_a_link_is_never_followed(
 
 @pytest.mark.parametrize(
     ("inject", "count"),
-    [(link_to_denied, 6), (pin_to_hidden, 3), (break_cache, 1), (shift_clock, 4), (cut_shared_memory, 12)],
+    [(link_to_denied, 6), (pin_to_hidden, 3), (break_cache, 1), (shift_clock, 4)],
 )
 def test_a_fault_of_the_system_loses_and_reveals_nothing(
     tmp_path: Path, inject: Callable[[Path, int], Result], count: int

@@ -23,7 +23,7 @@ _SWEEPS = (
     str(Path("vault", "walk.py")),
     str(Path("mcp", "vault", "changes.py")),
 )
-_SWEEPING = ("LinkFinder.find",)
+_SWEEPING = ("find_links_to_hidden",)
 _RANDOM = re.compile(r"\.vaultbridge-[^/]*\.tmp|/proc/self/fd/\d+")
 
 _traces: list[DiskTrace] = []

@@ -16,7 +16,7 @@ from vaultbridge.index.store import schema
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.store.rows import decode_note
 from vaultbridge.index.sync import Synchronizer, SyncReport
-from vaultbridge.vault.file_links import LinkFinder
+from vaultbridge.vault.file_links import find_links_to_hidden
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settings import IgnoreFilters
@@ -90,11 +90,11 @@ class Members:
 
     def __init__(self, root: Root, scope: Scope) -> None:
         self.scope = scope
-        self.links = LinkFinder(root)
+        self.root = root
         self.shows = scope.visible
 
     def find_links_to_hidden(self, folders: Mapping[str, Collection[str]]) -> frozenset[str]:
-        return self.links.find(folders, self.scope.visible, self.scope.may_contain)
+        return find_links_to_hidden(self.root, folders, self.scope.visible, self.scope.may_contain)
 
 
 class Vault:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-import time
-from pathlib import Path
 
 import pytest
 
-from support.files import write_vault
-from support.tools import Small, ToolHarness, open_harness
+from support.tools import Small, ToolHarness
 from vaultbridge.errors import (
     AmbiguousName,
     EditRefused,
@@ -18,11 +15,9 @@ from vaultbridge.errors import (
     NoteNotFound,
     StaleWrite,
 )
-from vaultbridge.tools.base.answer import Answer
 from vaultbridge.tools.base.schema import load_schema
 from vaultbridge.tools.read_note import ReadNoteArguments
 from vaultbridge.vault.read import content_hash
-from vaultbridge.vault.read_cache import is_local_filesystem
 from vaultbridge.vault.scope import Scope
 
 NOTE = "---\nkind: x\n---\n# One\nfirst ^b1\n\n## Two\nsecond\nthird\n"
@@ -238,78 +233,6 @@ def test_invalid_utf8_is_never_sent(small: Small) -> None:
 def test_a_note_larger_than_the_scope_allows_is_refused(small: Small) -> None:
     harness = small({"A.md": "x" * 100}, scope=Scope(max_note_bytes=10))
     assert "100 bytes" in str(harness.catch_refusal(EngineFailure, "read_note", name="A"))
-
-
-def answer_at_once(harness: ToolHarness, tool: str, arguments: dict[str, object]) -> Answer | None:
-    prepared = harness.catalog.prepare(tool, arguments, harness.context)
-    return None if prepared is None else prepared.run_at_once()
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"name": "F/A.md"},
-        {"path": "F/A.md"},
-        {"name": "F/A"},
-        {"path": "/F//A.md", "vault": "vault"},
-        {"name": "F/A.md", "path": "F/A.md", "heading": None},
-        {"path": "F/A.md", "heading": "Two"},
-        {"path": "F/A.md", "block": "^b1"},
-        {"path": "F/A.md", "lines": "2-3"},
-        {"path": "F/A.md", "outline": True},
-        {"path": "F/A.md", "frontmatter": False},
-        {"path": "F/A.md", "max_chars": 20},
-        {"path": "F/A.md", "max_chars": 20, "start": 12},
-    ],
-)
-def test_the_immediate_answer_equals_a_call_until_the_note_changes(
-    tmp_path: Path, arguments: dict[str, object]
-) -> None:
-    write_vault(tmp_path, {"vault/F/A.md": NOTE})
-    if not is_local_filesystem((tmp_path / "vault").resolve()):
-        pytest.skip("nothing is known of this file system")
-    harness = open_harness(tmp_path, tmp_path / "vault", clock=lambda: time.time() + 60)
-    with harness.engine:
-        assert answer_at_once(harness, "read_note", arguments) is None
-        answer = harness.call("read_note", **arguments)
-        assert answer_at_once(harness, "obsidian_read_note", arguments) == answer
-        harness.data("edit_note", name="F/A.md", op="append", content="more")
-        assert answer_at_once(harness, "read_note", arguments) is None
-        harness.call("read_note", **arguments)
-
-
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("read_note", {}),
-        ("read_note", {"name": "a"}),
-        ("read_note", {"names": ["A.md"]}),
-        ("read_note", {"path": "A.md", "name": "B.md"}),
-        ("read_note", {"path": "A.md", "lines": "x"}),
-        ("read_note", {"path": "A.md", "vault": "other"}),
-        ("read_note", {"path": "A.md", "vault": 3}),
-        ("read_note", {"path": "A.md", "unknown": 1}),
-        ("list_files", {}),
-        ("no_such_tool", {}),
-    ],
-)
-def test_everything_else_has_no_immediate_answer(
-    tmp_path: Path, tool: str, arguments: dict[str, object]
-) -> None:
-    write_vault(tmp_path, {"vault/A.md": NOTE})
-    harness = open_harness(tmp_path, tmp_path / "vault", clock=lambda: time.time() + 60)
-    with harness.engine:
-        harness.call("read_note", path="A.md")
-        assert answer_at_once(harness, tool, arguments) is None
-
-
-def test_a_tool_that_is_switched_off_has_no_immediate_answer(tmp_path: Path) -> None:
-    write_vault(tmp_path, {"vault/A.md": NOTE})
-    harness = open_harness(tmp_path, tmp_path / "vault", clock=lambda: time.time() + 60)
-    with harness.engine:
-        harness.call("read_note", path="A.md")
-        harness.catalog.switch("read_note", on=False)
-        assert answer_at_once(harness, "read_note", {"path": "A.md"}) is None
 
 
 @pytest.mark.parametrize("name", ["A#Two", "[[A#Two]]", "[[A#Two|shown]]", "Folder/A.md#One#Two"])

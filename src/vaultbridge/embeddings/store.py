@@ -24,8 +24,6 @@ from typing import Final
 
 from msgspec import Struct
 
-from vaultbridge.vault.wal_index import WalIndex
-
 FILE_NAME: Final = "embeddings.sqlite3"
 
 APPLICATION_ID: Final = 0x56424556
@@ -90,7 +88,6 @@ class VectorStore:
         self.file = folder / FILE_NAME
         self._guard = threading.RLock()
         self._db: sqlite3.Connection | None = None
-        self._wal_index = WalIndex(self.file)
         self._identity: tuple[int, int] | None = None
         self._closed = False
 
@@ -102,10 +99,7 @@ class VectorStore:
     def _disconnect(self) -> None:
         db, self._db = self._db, None
         if db is not None:
-            # Closing a connection reads the mapped -shm file.
-            self._wal_index.repair()
             db.close()
-            self._wal_index.forget()
 
     @contextlib.contextmanager
     def _transaction(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
@@ -128,7 +122,6 @@ class VectorStore:
                 raise
 
     def _open(self) -> sqlite3.Connection:
-        self._wal_index.repair()
         if self._db is not None and self._identity == self._stat_identity():
             return self._db
         if self._closed:
@@ -142,7 +135,6 @@ class VectorStore:
             log.warning("The file of embeddings cannot be used and is being made again: %s.", error)
             self._remove()
             self._db = self._connect()
-        self._wal_index.record()
         self._identity = self._stat_identity()
         return self._db
 

@@ -31,7 +31,6 @@ from vaultbridge.engine.operations.vocabulary import BATCH_OPERATIONS, find_undo
 from vaultbridge.engine.outcome import Outcome
 from vaultbridge.engine.plan import DraftedPlan, Plan, PlanOutdated, Request
 from vaultbridge.engine.queries import Queries
-from vaultbridge.engine.reading import Part, Reading
 from vaultbridge.engine.undoing import UndoPlan
 from vaultbridge.errors import (
     EngineFailure,
@@ -45,7 +44,6 @@ from vaultbridge.errors import (
 from vaultbridge.vault.folders import Bases, VaultFolders, make_bases
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.read import is_empty_file, retry_while_busy
-from vaultbridge.vault.read_cache import ReadCache
 from vaultbridge.vault.scope import HiddenNoteInUse, LinkedScope, Scope, redact
 from vaultbridge.vault.settings import SettingsReader
 from vaultbridge.vault.write.journal_rows import Acceptance
@@ -152,7 +150,6 @@ class DirectEngine(Engine):
             clock=clock,
             settings=SettingsReader(root),
             settings_lock=threading.Lock(),
-            read_cache=ReadCache[Part, Reading](root, clock=clock),
             make_state_folder=self.transactor.make_folder,
             second_folder=self.transactor.second,
         )

@@ -3,12 +3,11 @@
 Who has an `Engine` does not know how its changes are made: a `direct.DirectEngine` opens the vault and writes
 them itself, a `gates.GatedEngine` stands in front of one and asks its gate. Both read the same parts
 (`OpenVault`). `engine.queries` queries the index and `engine.index_sync` keeps it up to date. Everything here
-but `read_again` blocks: a server calls it from worker threads, any number at once.
+blocks: a server calls it from worker threads, any number at once.
 """
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -39,7 +38,6 @@ from vaultbridge.vault.dates import expand_template
 from vaultbridge.vault.folders import VaultFolders
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.read import content_hash, read_place, read_start
-from vaultbridge.vault.read_cache import ReadCache
 from vaultbridge.vault.scope import LinkedScope, redact
 from vaultbridge.vault.settings import SettingsReader, VaultSettings
 from vaultbridge.vault.spelling import check_spelling
@@ -66,7 +64,6 @@ class OpenVault(Struct, frozen=True):
     clock: Callable[[], float]
     settings: SettingsReader
     settings_lock: threading.Lock
-    read_cache: ReadCache[Part, Reading]
     make_state_folder: Callable[[], None]
     second_folder: Path | None
 
@@ -91,7 +88,6 @@ class Engine:
         """Where what was stored is noted a second time (see `StoreNotes`); None if nothing can be stored."""
         self._files = vault.files
         self._journal = vault.journal
-        self._read_cache = vault.read_cache
 
     @property
     def name(self) -> str:
@@ -170,32 +166,10 @@ class Engine:
 
     def read(self, path: VaultPath, part: Part) -> Reading:
         """Reads a part of a text file. The file is parsed only when the part needs it."""
-        # Before the content, so that no change goes unnoticed.
-        before = self._read_cache.stat(path)
         data = self.read_bytes(path)
         text = decode(data).text
         cut = excerpt(text, parse_file(path, text) if needs_structure(part) else Note(), part)
-        reading = Reading(path, content_hash(data), cut.total_lines, cut, describe_encoding(data))
-        if before is not None:
-            self._read_cache.put(path, part, reading, before, size=sys.getsizeof(cut.text))
-        return reading
-
-    def read_again(self, name: str, part: Part) -> Reading | None:
-        """What `find` and `read` would give for a note named by its exact path, with or without `.md`, if
-        this part was read before and the note is unchanged. Never waits: a server may call it in its event
-        loop. Raises as `read` does."""
-        # A path in another Unicode form may be that of a file that is left out: `find` looks.
-        if not self._read_cache.usable or not is_normalized("NFC", name):
-            return None
-        for path in self._files.list_spellings(name):
-            # The limits may have become narrower since.
-            reading = self._read_cache.get(path, part, largest=self.scope.max_note_bytes)
-            if reading is not None:
-                record_read(self.root.folder, path)
-            if reading is not None or self.root.is_stored_as(path):
-                # The name means this path, read before or not.
-                return reading
-        return None
+        return Reading(path, content_hash(data), cut.total_lines, cut, describe_encoding(data))
 
     def _read(self, path: VaultPath) -> bytes:
         """For drafts: reads hidden notes and large ones too, because their links must follow a move."""

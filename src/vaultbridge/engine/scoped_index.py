@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from vaultbridge.errors import EngineFailure, VaultbridgeError
-from vaultbridge.vault.file_links import LinkFinder
+from vaultbridge.vault.file_links import find_links_to_hidden
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.paths import Root
 from vaultbridge.vault.scope import Scope
@@ -99,13 +99,13 @@ class _Members:
 
     def __init__(self, root: Root, parts: tuple[Scope, ...]) -> None:
         self._parts = parts
-        self._links = LinkFinder(root)
+        self._root = root
 
     def shows(self, path: str) -> bool:
         return all(part.visible(path) for part in self._parts)
 
     def find_links_to_hidden(self, folders: Mapping[str, Collection[str]]) -> frozenset[str]:
-        return self._links.find(folders, self.shows, self._may_contain)
+        return find_links_to_hidden(self._root, folders, self.shows, self._may_contain)
 
     def _may_contain(self, folder: str) -> bool:
         return all(part.may_contain(folder) for part in self._parts)

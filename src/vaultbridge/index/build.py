@@ -28,11 +28,9 @@ import msgspec
 from msgspec import Struct
 
 from vaultbridge.errors import NoteNotFound, VaultbridgeError, VaultNotFound
-from vaultbridge.index.store.relink import Known, Relinked, relink
 from vaultbridge.index.store.rows import Rows, build_rows, make_body, parse_rows
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.markdown.model import Note, Problem
-from vaultbridge.markdown.text import decode, replace_surrogates
 from vaultbridge.system import FileStat
 from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.paths import Root, VaultPath
@@ -62,20 +60,18 @@ class Chunk(Struct, array_like=True, frozen=True):
 
 
 class FileResult(Struct, array_like=True):
-    """`rows` is None when the content is already in the index, when the file is gone, and when only links
-    have new targets: then `relinked` says which."""
+    """`rows` is None when the content is already in the index, and when the file is gone."""
 
     id: int
     path: str
     rows: Rows | None
     signature: FileStat | None
     gone: bool = False
-    relinked: Relinked | None = None
 
     @property
     def is_known(self) -> bool:
         """Whether the content is already in the index."""
-        return self.rows is None and self.relinked is None and not self.gone
+        return self.rows is None and not self.gone
 
 
 ChunkResult = list[FileResult]
@@ -123,26 +119,18 @@ def _is_ordinary(place: str) -> bool:
         return False
 
 
-Recall = Callable[[list[int]], dict[int, Known]]
-"""Returns what the index has stored for the notes with these ids."""
-
-
-def run_chunk(
-    chunk: Chunk, recall: Recall | None = None, pause: Callable[[], None] = lambda: None
-) -> ChunkResult:
+def run_chunk(chunk: Chunk, pause: Callable[[], None] = lambda: None) -> ChunkResult:
     try:
         reader = _FileReader(Root(chunk.folder, allow_outside_links=chunk.allow_outside_links))
     except VaultNotFound:
         # The writer of the rows decides whether only these files are gone or the whole vault.
         return [FileResult(job.id, job.path, None, None, gone=True) for job in chunk.jobs]
     read = [(job, _read_job(reader, job)) for job in chunk.jobs]
-    changed = [job.id for job, content in read if job.known_hash and isinstance(content, FileContent)]
-    known = recall(changed) if recall is not None and changed else {}
     results: ChunkResult = []
     for job, content in read:
         if isinstance(content, FileContent):
             pause()
-            content = _parse_job(job, content, known.get(job.id))
+            content = _parse_job(job, content)
         results.append(content)
     return results
 
@@ -169,20 +157,12 @@ def _read_job(reader: _FileReader, job: FileJob) -> FileContent | FileResult:
     return content
 
 
-def _parse_job(job: FileJob, content: FileContent, known: Known | None) -> FileResult:
-    relinked = _relink_job(content, known) if known is not None and job.kind == "note" else None
-    if relinked is not None:
-        return FileResult(job.id, job.path, None, content.signature, relinked=relinked)
+def _parse_job(job: FileJob, content: FileContent) -> FileResult:
     rows = parse_rows(job.kind, content.data, content.hash)
     if not job.known_hash and rows.text is not None and not rows.text.isascii():
         # For a changed file, the writer of the rows makes it together with that of the old text.
         rows.body = make_body(rows.text)
     return FileResult(job.id, job.path, rows, content.signature)
-
-
-def _relink_job(content: FileContent, known: Known) -> Relinked | None:
-    decoded = decode(content.data)
-    return None if decoded.problems else relink(known, replace_surrogates(decoded.text), content.hash)
 
 
 def _report_unread(job: FileJob, code: str, message: str) -> FileResult:
@@ -254,18 +234,16 @@ def parse_files(
     jobs: list[FileJob],
     *,
     children: int | None = None,
-    recall: Recall | None = None,
     pause: Callable[[], None] = lambda: None,
 ) -> Generator[ChunkResult, None, None]:
-    """Yields the rows of all files in any order. Close it to stop early. `recall` spares this process parsing
-    most notes in which only a link was renamed; children parse every file. `pause` is called before each file
-    that this process parses."""
+    """Yields the rows of all files in any order. Close it to stop early. `pause` is called before each
+    file that this process parses."""
     chunks = list(_split_chunks(root, jobs))
     if children is None:
         children = min(count_cores(), CHILDREN, len(chunks)) if len(jobs) >= PARALLEL_FILES else 0
     if children < 2:
         for chunk in chunks:
-            yield run_chunk(chunk, recall, pause)
+            yield run_chunk(chunk, pause)
     else:
         yield from _Children(chunks, children).run()
 

@@ -34,7 +34,6 @@ from vaultbridge.index.store.database import (
     read_status,
     write_meta,
 )
-from vaultbridge.index.store.relink import Known
 from vaultbridge.index.store.rows import collect_terms
 from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING
 from vaultbridge.index.totals import Totals
@@ -199,7 +198,7 @@ class Synchronizer:
         return change.report(seen, cancelled=cancelled)
 
     def _write_at_once(self, change: _Change, jobs: list[FileJob], pause: Pause) -> None:
-        parsed = parse_files(self.root, jobs, children=self._children, recall=self._recall, pause=pause)
+        parsed = parse_files(self.root, jobs, children=self._children, pause=pause)
         results = list(parsed)
         if change.writes_nothing(results):
             return
@@ -244,14 +243,6 @@ class Synchronizer:
                     progress(done, len(jobs))
                 cancelled = done < len(jobs) and cancel is not None and cancel()
         return cancelled
-
-    def _recall(self, ids: list[int]) -> dict[int, Known]:
-        with self.index.reading() as db:
-            select = (
-                "SELECT note, text, hash FROM notes JOIN texts USING (id) JOIN files USING (id) WHERE id = ?"
-            )
-            rows = ((id_, db.execute(select, (id_,)).fetchone()) for id_ in ids)
-            return {id_: Known(*row) for id_, row in rows if row is not None}
 
 
 def _encode_left_out(seen: compare.DiskSnapshot) -> str:
@@ -472,14 +463,7 @@ class _Change:
         trusted = self.may_trust(entry.mtime_ns) and not unread
         ignored = bool(row.ignored)
         target = write.FileWrite(db, row.id, entry, trusted, ignored, table, ids, totals)
-        rows, relinked = result.rows, result.relinked
-        if relinked is not None:
-            if not ignored and row.state == INDEXED and row.hash == relinked.known.hash:
-                self.terms.add(db, write.replace_targets(target, relinked))
-                self.changed += 1
-                return
-            # Another process has indexed the file in the meantime.
-            rows = relinked.all_rows()
+        rows = result.rows
         if rows is None or write.has_same_problem(db, row.id, row.hash, rows):
             write.update_stat(db, row.id, entry, trusted=trusted)
         elif row.state == INDEXED:

@@ -22,7 +22,7 @@ from vaultbridge.markdown.inline.links import read_property_link
 from vaultbridge.markdown.inline.scan import InlineResult
 from vaultbridge.markdown.model import Link, Note, Problem, Properties, Tag
 from vaultbridge.markdown.text import replace_surrogates, split_with_starts
-from vaultbridge.markdown.yaml import Leaf, Yaml, parse_plain, parse_yaml
+from vaultbridge.markdown.yaml import Leaf, Yaml, parse_yaml
 
 _OPENING = re.compile(r"---(?:\r\n?|\n)")
 _CLOSING = re.compile(r"(?:(?<=\n)|(?<=\r))---[ \t]*(?:\r\n?|\n|\Z)")
@@ -121,9 +121,7 @@ def read_frontmatter(text: str, starts: list[int]) -> Frontmatter:
             return Frontmatter(problems=(Problem("unclosed-properties", message, 1, 0, 3),))
         return _NONE
     body = text[body_start : closing.start()]
-    yaml = parse_plain(body)
-    if yaml is None:
-        yaml = parse_yaml(replace_surrogates(body))
+    yaml = parse_yaml(replace_surrogates(body))
     return _interpret(yaml, text, starts, body_start, closing.start(), closing.end())
 
 

@@ -44,7 +44,6 @@ from vaultbridge.review.model import (
 )
 from vaultbridge.review.policy import Reason, Review
 from vaultbridge.system import is_process_alive, make_private_folder
-from vaultbridge.vault.wal_index import WalIndex
 from vaultbridge.vault.write.store_notes import StoreNotes
 
 if TYPE_CHECKING:
@@ -90,7 +89,6 @@ class ReviewStore:
         self._clock = clock
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
-        self._wal_index = WalIndex(self._file)
         self._second = second
         self._notes = StoreNotes(self._file, second=second)
         self._suspected = ""
@@ -105,11 +103,8 @@ class ReviewStore:
 
     def _disconnect(self) -> None:
         if self._db is not None:
-            # Closing a connection reads the mapped -shm file.
-            self._wal_index.repair()
             self._db.close()
             self._db = None
-            self._wal_index.forget()
 
     @property
     def exists(self) -> bool:
@@ -427,7 +422,6 @@ class ReviewStore:
 
     def _connection(self) -> sqlite3.Connection:
         """The connection to the file that has the name now: a person may delete the folder at any time."""
-        self._wal_index.repair()
         if self._db is not None:
             if self._is_current():
                 if not self._suspected:
@@ -442,7 +436,6 @@ class ReviewStore:
             self._db = open_store(self._file, self._notes, damage=damage)
         except OSError as error:
             raise _failure(error) from error
-        self._wal_index.record()
         self._inode = self._file.stat().st_ino
         return self._db
 

@@ -127,5 +127,6 @@ BASE_QUERY = Tool(
     arguments=BaseQueryArguments,
     run=run,
     group="find",
+    long=True,
     note="name",
 )

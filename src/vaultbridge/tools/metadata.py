@@ -272,5 +272,6 @@ TASKS = Tool(
     arguments=TasksArguments,
     run=run_tasks,
     group="metadata",
+    long=True,
     note="name",
 )

@@ -171,15 +171,6 @@ def _resolve(context: VaultContext, name: str, part: Part) -> tuple[VaultPath, P
     return path, replace(part, heading=named.heading, block=named.block)
 
 
-def run_at_once(context: VaultContext, arguments: ReadNoteArguments) -> Answer | None:
-    """What `run` would answer, if this part of one note, named by its path, was read before and is
-    unchanged."""
-    if not arguments.name or arguments.names or arguments.query or arguments.raw:
-        return None
-    reading = context.engine.read_again(arguments.name, _parse_part(arguments))
-    return None if reading is None else answer_text(_render(reading, continued=arguments.start > 0))
-
-
 def _render(reading: Reading, *, continued: bool) -> str:
     """The page that a caller continues with need not say again which note it is."""
     excerpt = reading.excerpt
@@ -225,7 +216,6 @@ READ_NOTE = Tool(
     ),
     arguments=ReadNoteArguments,
     run=run,
-    run_at_once=run_at_once,
     group="notes",
     core=True,
     note="name",

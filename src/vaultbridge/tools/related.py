@@ -141,5 +141,6 @@ RELATED = Tool(
     arguments=RelatedArguments,
     run=run,
     group="find",
+    long=True,
     note="name",
 )

@@ -351,6 +351,7 @@ SEARCH = Tool(
     arguments=SearchArguments,
     run=run,
     group="find",
+    long=True,
     core=True,
 )
 
@@ -400,5 +401,6 @@ CONTEXT = Tool(
     arguments=ContextArguments,
     run=run_context,
     group="find",
+    long=True,
     core=True,
 )

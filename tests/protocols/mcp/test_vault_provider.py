@@ -8,7 +8,6 @@ import os
 import select
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +29,12 @@ from vaultbridge.protocols.mcp.dialect import mcp_dialect
 from vaultbridge.protocols.mcp.vault import provider as vault_provider
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines
 from vaultbridge.protocols.mcp.vault.provider import ProviderSettings
-from vaultbridge.protocols.mcp.vault.workers import THREADS
 from vaultbridge.server.wiring import open_engine
 from vaultbridge.tools.base.answer import Answer, answer_text
 from vaultbridge.tools.base.catalog import Catalog
 from vaultbridge.tools.base.tool import ForeignTool, Profile, ToolContext
 from vaultbridge.tools.standard import standard_catalog
-from vaultbridge.vault.read_cache import is_local_filesystem
 from vaultbridge.vault.scope import Scope
-from vaultbridge.vault.write.trash import Trash
 
 
 class Gate:
@@ -181,33 +177,6 @@ async def test_the_time_limit_is_reported_even_when_a_thread_is_stuck(tmp_path: 
         assert "a" in await wire.text("read_note", name="A")
         gate.open.set()
         await hurried.connection.close()
-
-
-async def test_a_note_that_was_read_before_needs_no_thread(tmp_path: Path) -> None:
-    gate = Gate()
-    vault = make_small_vault(tmp_path, {"A.md": "a", "B.md": "b"})
-    if not is_local_filesystem(vault.resolve()):
-        pytest.skip("nothing is known of this file system")
-
-    def open_counted() -> DirectEngine:
-        trash = Trash({"HOME": str(tmp_path / "home")})
-        return DirectEngine(vault, cache=tmp_path / "cache", trash=trash, clock=lambda: time.time() + 60)
-
-    engines = VaultEngines({"vault": open_counted})
-    async with vault_wire(tmp_path, vault, engines=engines, **with_tool(gate)) as wire:
-        first = await wire.text("read_note", path="A.md")
-        for _ in range(THREADS + 1):
-            await wire.start("tools/call", {"name": "extra", "arguments": {}})
-        other = await wire.start("tools/call", {"name": "obsidian_read_note", "arguments": {"path": "B.md"}})
-        assert await wire.text("read_note", path="A.md") == first
-        (vault / "A.md").write_text("another", "utf-8")
-        changed = await wire.start(
-            "tools/call", {"name": "obsidian_read_note", "arguments": {"path": "A.md"}}
-        )
-        gate.open.set()
-        for id_, text in ((other, "b"), (changed, "another")):
-            answer = await wire.until(lambda message, id_=id_: message.get("id") == id_)  # type: ignore[misc]
-            assert answer["result"]["content"][0]["text"].endswith(f"]\n{text}")
 
 
 async def test_progress_of_a_tool_reaches_the_client_who_asked(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,6 @@ from support.waiting import BOUND
 from vaultbridge.errors import TimedOut
 from vaultbridge.index.store.database import Index
 from vaultbridge.protocols.mcp.vault.workers import (
-    CHANGE_THREADS,
-    LONG_SECONDS,
     LONG_THREADS,
     MOST_SLOW,
     MOST_THREADS,
@@ -135,23 +132,14 @@ async def test_many_jobs_from_many_tasks_all_come_back() -> None:
     workers.close()
 
 
-def compute() -> None:
-    """Work of a long kind: what counts is the time that the thread itself computes."""
-    until = time.thread_time() + 4 * LONG_SECONDS
-    while time.thread_time() < until:
-        pass
-
-
 async def test_short_jobs_do_not_queue_behind_long_ones() -> None:
-    workers = Workers()
-    await workers.run(compute, kind="search")
+    workers = Workers(slow_seconds=BOUND)
     gates = [Gate() for _ in range(2 * THREADS)]
-    searches = [asyncio.ensure_future(workers.run(gate, kind="search")) for gate in gates]
+    searches = [asyncio.ensure_future(workers.run(gate, long=True)) for gate in gates]
     for gate in gates[:LONG_THREADS]:
         await wait_until_begun(gate)
     async with asyncio.timeout(BOUND):
-        for kind in ("read", ""):
-            assert await workers.run(lambda: "short", kind=kind) == "short"
+        assert await workers.run(lambda: "short") == "short"
     assert not any(gate.begun.is_set() for gate in gates[LONG_THREADS:]), "all threads were given to searches"
     for gate in gates:
         gate.open.set()
@@ -161,13 +149,12 @@ async def test_short_jobs_do_not_queue_behind_long_ones() -> None:
 
 
 async def test_long_jobs_are_not_starved_by_short_ones() -> None:
-    workers = Workers()
-    await workers.run(compute, kind="search")
+    workers = Workers(slow_seconds=BOUND)
     gates = [Gate() for _ in range(2 * THREADS)]
-    reads = [asyncio.ensure_future(workers.run(gate, kind="read")) for gate in gates]
+    reads = [asyncio.ensure_future(workers.run(gate)) for gate in gates]
     for gate in gates[: THREADS - 1]:
         await wait_until_begun(gate)
-    search = asyncio.ensure_future(workers.run(lambda: "found", kind="search"))
+    search = asyncio.ensure_future(workers.run(lambda: "found", long=True))
     await asyncio.sleep(0)
     gates[0].open.set()
     async with asyncio.timeout(BOUND):
@@ -180,44 +167,27 @@ async def test_long_jobs_are_not_starved_by_short_ones() -> None:
 
 
 async def test_a_long_job_that_is_left_behind_gives_its_place_in_the_lane_back() -> None:
-    workers = Workers()
-    await workers.run(compute, kind="search")
+    workers = Workers(slow_seconds=BOUND)
     stuck = [Gate() for _ in range(LONG_THREADS)]
     for gate in stuck:
-        task = asyncio.ensure_future(workers.run(gate, kind="search"))
+        task = asyncio.ensure_future(workers.run(gate, long=True))
         await wait_until_begun(gate)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
     async with asyncio.timeout(BOUND):
-        assert await workers.run(lambda: "found", kind="search") == "found"
+        assert await workers.run(lambda: "found", long=True) == "found"
     for gate in stuck:
         gate.open.set()
     workers.close()
 
 
-async def test_reads_do_not_queue_behind_changes_that_wait() -> None:
-    workers = Workers(slow_seconds=BOUND)
-    gates = [Gate() for _ in range(2 * THREADS)]
-    changes = [asyncio.ensure_future(workers.run(gate, changes=True)) for gate in gates]
-    await wait_until_begun(gates[0])
-    async with asyncio.timeout(BOUND):
-        assert await workers.run(lambda: "read") == "read"
-        assert await workers.run(lambda: "found", long=True) == "found"
-    assert not any(gate.begun.is_set() for gate in gates[CHANGE_THREADS:]), "changes took more threads"
-    for gate in gates:
-        gate.open.set()
-    async with asyncio.timeout(BOUND):
-        assert await asyncio.gather(*changes) == ["late"] * len(gates)
-    workers.close()
-
-
-@pytest.mark.parametrize("changes", [False, True])
-async def test_a_slow_job_gives_up_its_place_and_is_still_delivered(changes: bool) -> None:
+@pytest.mark.parametrize("long", [False, True])
+async def test_a_slow_job_gives_up_its_place_and_is_still_delivered(long: bool) -> None:
     workers = Workers(slow_seconds=0.0)
     gates = [Gate() for _ in range(THREADS)]
-    slow = [asyncio.ensure_future(workers.run(gate, changes=changes)) for gate in gates]
+    slow = [asyncio.ensure_future(workers.run(gate, long=long)) for gate in gates]
     async with asyncio.timeout(BOUND):
-        assert await workers.run(lambda: "next", changes=changes) == "next"
+        assert await workers.run(lambda: "next", long=long) == "next"
     for gate in gates:
         gate.open.set()
     async with asyncio.timeout(BOUND):
@@ -225,95 +195,19 @@ async def test_a_slow_job_gives_up_its_place_and_is_still_delivered(changes: boo
     workers.close()
 
 
-async def test_slow_jobs_leave_threads_for_other_lanes() -> None:
-    """However many changes wait, for example while another process holds the writer's lock."""
+async def test_slow_jobs_leave_threads_for_the_other_lane() -> None:
+    """However many patterns are stuck."""
     workers = Workers(slow_seconds=0.0)
     gates = [Gate() for _ in range(2 * MOST_THREADS)]
-    slow = [asyncio.ensure_future(workers.run(gate, changes=True)) for gate in gates]
+    slow = [asyncio.ensure_future(workers.run(gate, long=True)) for gate in gates]
     await wait_until_begun(gates[MOST_SLOW])
     async with asyncio.timeout(BOUND):
         assert await workers.run(lambda: "read") == "read"
-    assert not any(gate.begun.is_set() for gate in gates[MOST_SLOW + CHANGE_THREADS :])
+    assert not any(gate.begun.is_set() for gate in gates[MOST_SLOW + LONG_THREADS :])
     for gate in gates:
         gate.open.set()
     async with asyncio.timeout(BOUND):
         await asyncio.gather(*slow)
-    workers.close()
-
-
-async def test_a_kind_that_turns_out_to_be_long_leaves_the_short_lane() -> None:
-    """Those of its jobs, too, that came before anybody knew."""
-    workers = Workers(slow_seconds=BOUND)
-    held = [Gate() for _ in range(THREADS)]
-    reads = [asyncio.ensure_future(workers.run(gate)) for gate in held]
-    for gate in held:
-        await wait_until_begun(gate)
-    first = asyncio.ensure_future(workers.run(compute, kind="search"))
-    gates = [Gate() for _ in range(THREADS)]
-    searches = [asyncio.ensure_future(workers.run(gate, kind="search")) for gate in gates]
-    await asyncio.sleep(0)
-    held[0].open.set()
-    async with asyncio.timeout(BOUND):
-        await first
-    for gate in held:
-        gate.open.set()
-    for gate in gates[:LONG_THREADS]:
-        await wait_until_begun(gate)
-    async with asyncio.timeout(BOUND):
-        assert await workers.run(lambda: "read") == "read"
-    assert not any(gate.begun.is_set() for gate in gates[LONG_THREADS:])
-    for gate in gates:
-        gate.open.set()
-    async with asyncio.timeout(BOUND):
-        await asyncio.gather(*reads, *searches)
-    workers.close()
-
-
-async def test_callers_take_turns() -> None:
-    workers = Workers(1, slow_seconds=BOUND)
-    gate = Gate()
-    first = asyncio.ensure_future(workers.run(gate))
-    await wait_until_begun(gate)
-    order: list[str] = []
-    jobs = [
-        asyncio.ensure_future(workers.run(lambda caller=caller: order.append(caller), caller=caller))  # type: ignore[misc]
-        for caller in ("many", "many", "many", "one")
-    ]
-    await asyncio.sleep(0)
-    gate.open.set()
-    async with asyncio.timeout(BOUND):
-        await asyncio.gather(first, *jobs)
-    assert order == ["many", "one", "many", "many"]
-    workers.close()
-
-
-async def test_every_second_long_job_is_of_the_cheapest_kind() -> None:
-    """Neither a caller's own costly jobs nor those of others delay a cheap one for long, and many cheap ones
-    do not starve them."""
-    workers = Workers(2)
-
-    def compute_longer() -> None:
-        for _ in range(4):
-            compute()
-
-    await workers.run(compute_longer, kind="pattern")
-    await workers.run(compute, kind="word")
-    gate = Gate()
-    first = asyncio.ensure_future(workers.run(gate, kind="pattern"))
-    await wait_until_begun(gate)
-    order: list[str] = []
-
-    def wait(caller: str, kind: str) -> asyncio.Future[None]:
-        work = lambda: order.append(f"{caller} {kind}")  # noqa: E731
-        return asyncio.ensure_future(workers.run(work, kind=kind, caller=caller))
-
-    jobs = [wait(caller, "pattern") for caller in ("a", "b", "c")]
-    jobs += [wait("a", "word") for _ in range(3)]
-    await asyncio.sleep(0)
-    gate.open.set()
-    async with asyncio.timeout(BOUND):
-        await asyncio.gather(first, *jobs)
-    assert order == ["a word", "a pattern", "a word", "b pattern", "a word", "c pattern"]
     workers.close()
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from vaultbridge.links.resolve import FileTable, folder_of
-from vaultbridge.vault.file_links import LinkFinder, leads_to_hidden
+from vaultbridge.vault.file_links import find_links_to_hidden, leads_to_hidden
 from vaultbridge.vault.paths import Root
 from vaultbridge.vault.scope import Scope
 
@@ -60,7 +60,6 @@ class Visibility:
     def __init__(self, root: Root, scope: Scope) -> None:
         self._root = root
         self._scope = scope
-        self._links = LinkFinder(root)
         self._exists: tuple[int, ExistenceFilter] | None = None
 
     def existence_filter(self, index: Index) -> ExistenceFilter:
@@ -76,7 +75,8 @@ class Visibility:
                 return known[1]
             table, folders = index.table(db), index.folders(db)
         named = ExistenceFilter(self._root, parts, table, frozenset())
-        links = self._links.find(
+        links = find_links_to_hidden(
+            self._root,
             _FolderFiles(folders, table),
             named.shows_name,
             lambda folder: all(part.may_contain(folder) for part in parts),

@@ -87,23 +87,7 @@ def encode_note(note: Note) -> bytes:
 
 
 def decode_note(blob: bytes) -> Note:
-    return make_note(decode_parts(blob))
-
-
-def decode_parts(blob: bytes) -> list[Any]:
-    """Decodes a note into lists: its properties, its aliases, then the other parts in the order of
-    `encode_note`."""
-    parts: list[Any] = _decode(blob)
-    return parts
-
-
-def encode_parts(parts: list[Any]) -> bytes:
-    """The reverse of `decode_parts`: the same as `encode_note(make_note(parts))`."""
-    return _encode(parts)
-
-
-def make_note(parts: list[Any]) -> Note:
-    properties, aliases, *lists = parts
+    properties, aliases, *lists = _decode(blob)
     return Note(
         Properties(*properties) if properties is not None else None,
         tuple(Heading(*item) for item in lists[0]),
@@ -272,18 +256,6 @@ def join_heads(note: Note) -> str:
     """Returns the words that rank higher than those in the body: headings, tags and aliases."""
     return separate_words(
         "\n".join([*(h.text for h in note.headings), *(tag.name for tag in note.tags), *note.aliases]),
-    )
-
-
-def join_heads_of_parts(parts: list[Any]) -> str:
-    """The same as `join_heads(make_note(parts))`, without making the other parts of the note."""
-    _, aliases, headings, tags, *_ = parts
-    return join_heads(
-        Note(
-            headings=tuple(Heading(*item) for item in headings),
-            tags=tuple(Tag(*item) for item in tags),
-            aliases=tuple(aliases),
-        )
     )
 
 

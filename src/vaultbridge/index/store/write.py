@@ -13,7 +13,6 @@ from typing import Any, Final
 from msgspec import Struct
 
 from vaultbridge.index.fold import WORD, separate_words
-from vaultbridge.index.store.relink import Relinked
 from vaultbridge.index.store.rows import (
     AMBIGUOUS,
     HEAD_SECTIONS,
@@ -154,33 +153,6 @@ def replace_content(file: FileWrite, rows: Rows) -> set[str]:
         db.execute(_REMOVALS[section], (id_,))
     _insert_details(file, rows, changed)
     return words
-
-
-def replace_targets(file: FileWrite, relinked: Relinked) -> set[str]:
-    """Write the new targets of some links of a file whose content in the index is `relinked.known`. Returns
-    the words that may be new in the file."""
-    db, id_ = file.db, file.id
-    file.totals.touch(id_, _LINKS)
-    _mark_indexed(file, relinked.hash)
-    part = find_text_change(relinked.known.text, relinked.text)
-    db.execute("UPDATE texts SET text = ? WHERE id = ?", (relinked.text, id_))
-    db.execute("UPDATE notes SET note = ? WHERE id = ?", (relinked.note, id_))
-    before, after = part.bodies()
-    _remove_words(db, id_, file.entry.path, relinked.heads, before)
-    _insert_words(file, relinked.heads, after)
-    known: dict[str, _Where] = {}
-    for _, _, target, _, _ in relinked.links:
-        if target not in known:
-            known[target] = _resolve(file, target)
-    db.executemany(
-        f"UPDATE links SET raw = ?, target = ?, key = ?, exact_key = ?, flags = flags & ~{AMBIGUOUS} | ?,"
-        " target_id = ?, missing = ? WHERE source = ? AND seq = ?",
-        [
-            (raw, target, key, exact, *known[target], id_, seq)
-            for seq, raw, target, key, exact in relinked.links
-        ],
-    )
-    return part.new_terms()
 
 
 def _has_rows(file: FileWrite, section: str, rows: Rows) -> bool:

@@ -16,7 +16,6 @@ Nothing here reads a vault: whether a note exists is for the engine to say.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from types import UnionType
@@ -143,16 +142,6 @@ def has_absolute_path(arguments: dict[str, Any]) -> bool:
     """Whether an argument may be an absolute path. Only then must the vault be known before conversion."""
     # Every call pays for this, so it is quick rather than exact. The last test is for a Windows drive.
     return any(text[:1] in ("/", "~") or text[1:2] == ":" for text in _list_paths(arguments))
-
-
-def names_machine_folder(arguments: dict[str, Any]) -> bool:
-    """Whether a path begins with an existing folder of the machine. Finding its vault then means looking at
-    folders outside any vault, and one of them may be on a disk that does not answer."""
-    return any(
-        text[:1] == "~" or os.path.lexists("/" + text.lstrip("/").partition("/")[0])
-        for text in _list_paths(arguments)
-        if text[:1] in ("/", "~")
-    )
 
 
 def find_vault_of_paths(arguments: dict[str, Any], vault: str, context: ToolContext) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from vaultbridge.activity.records import TOOL_PREFIX
-from vaultbridge.errors import InvalidArgument, InvalidPath, NotFound, PermissionDenied, VaultbridgeError
+from vaultbridge.errors import InvalidArgument, InvalidPath, NotFound, PermissionDenied
 from vaultbridge.review.policy import ChangePending
 from vaultbridge.tools.base.answer import Answer, answer_data
 from vaultbridge.tools.base.arguments import (
@@ -23,7 +23,6 @@ from vaultbridge.tools.base.arguments import (
     make_relative,
     merge_path_alias,
     name_path_argument,
-    names_machine_folder,
 )
 from vaultbridge.tools.base.schema import add_vault_argument, load_schema
 from vaultbridge.tools.base.tool import (
@@ -41,27 +40,6 @@ MAX_TOOLS: Final = 500
 
 MAX_LISTINGS: Final = 32
 """How many lists are cached, one for each kind of connection; there are few kinds."""
-
-
-class PreparedCall(Struct, frozen=True):
-    """A call of a tool that only reads, with its arguments converted."""
-
-    tool: Tool
-    context: ToolContext
-    vault: str
-    arguments: Struct
-
-    def run_at_once(self) -> Answer | None:
-        """What `run` would give, if that takes no waiting; None otherwise, even if the call would fail."""
-        assert self.tool.run_at_once is not None
-        try:
-            return self.tool.run_at_once(self.context.for_reading().for_vault(self.vault), self.arguments)
-        except VaultbridgeError:
-            return None
-
-    def run(self, context: ToolContext) -> Answer:
-        """`context` is the context of this call, which knows the caller."""
-        return self.tool.run(context.for_reading().for_vault(self.vault), self.arguments)
 
 
 class Catalog:
@@ -140,6 +118,11 @@ class Catalog:
         """Whether a call of the tool could change a vault. Tools from outside get the engine itself."""
         tool = self.get(name)
         return tool is not None and (tool.effect != "reads" or isinstance(tool, ForeignTool))
+
+    def may_take_long(self, name: str) -> bool:
+        """Whether a call of the tool may compute for more than some milliseconds."""
+        tool = self.get(name)
+        return isinstance(tool, Tool) and tool.long
 
     def names(self, prefix: str = TOOL_PREFIX) -> tuple[str, ...]:
         """The names of all tools that are switched on."""
@@ -236,18 +219,6 @@ class Catalog:
             raise
         limited = context.for_reading() if tool.effect == "reads" else context.for_changing()
         return tool.run(limited.for_vault(vault), filled)
-
-    def prepare(self, name: str, arguments: dict[str, Any], context: ToolContext) -> PreparedCall | None:
-        """A call that may be answered at once, with its arguments converted; None for any other, even for one
-        that will fail. The vaults must be open already."""
-        tool = self._find_callable(name, context)
-        if not isinstance(tool, Tool) or tool.run_at_once is None or names_machine_folder(arguments):
-            return None
-        try:
-            vault, filled = _convert_arguments(tool, arguments, context)
-        except VaultbridgeError:
-            return None
-        return PreparedCall(tool, context, vault, filled)
 
     def _find_callable(self, name: str, context: ToolContext) -> AnyTool | None:
         tool = self.get(name)

@@ -171,9 +171,8 @@ class Tool(Struct, frozen=True, kw_only=True):
     fields are the arguments, and `run` receives an instance. `title` is for people, where it says more than
     the name.
 
-    `note` is the argument that names a note or file; `path` is accepted as another name for it. `run_at_once`
-    returns what `run` would if it can do so without waiting for anything, and else None: servers call it in
-    their event loop."""
+    `note` is the argument that names a note or file; `path` is accepted as another name for it. `long`:
+    a call may compute for more than some milliseconds in a large vault, so a server lets reads pass it."""
 
     name: str
     description: str
@@ -181,10 +180,10 @@ class Tool(Struct, frozen=True, kw_only=True):
     run: Callable[[VaultContext, Any], Answer]
     group: str
     title: str = ""
-    run_at_once: Callable[[VaultContext, Any], Answer | None] | None = None
     effect: Effect = "reads"
     idempotent: bool = False
     core: bool = False
+    long: bool = False
     note: str = ""
 
 

@@ -33,7 +33,6 @@ from vaultbridge.errors import EngineFailure
 from vaultbridge.system import make_private_folder
 from vaultbridge.vault.folders import STATE_VARIABLE
 from vaultbridge.vault.locking import WRITER_LOCK, WRITER_SECONDS, FileLock
-from vaultbridge.vault.wal_index import WalIndex
 from vaultbridge.vault.write.journal_rows import RowDamaged
 from vaultbridge.vault.write.journal_schema import connect, make_newer_failure, transaction
 from vaultbridge.vault.write.salvage import find_salvaged, salvage
@@ -68,7 +67,6 @@ class JournalFile:
         self.notes = StoreNotes(place, second=second)
         self._hold = hold or self._hold_lock
         self._make_folder = make_folder or partial(make_private_folder, place.parent)
-        self._wal_index = WalIndex(place)
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
         self._newer = False
@@ -129,7 +127,6 @@ class JournalFile:
         try:
             with self._lock:
                 db = self._db or self._connection()
-                self._wal_index.repair()
                 with transaction(db):
                     yield db
         except _Damaged as damage:
@@ -165,14 +162,12 @@ class JournalFile:
                 self._status = self._place.stat()
             elif find_salvaged(self._place) is not None:
                 raise _Damaged("its replacement was interrupted")
-            self._wal_index.repair()
             db, self._newer = connect(self._place, self.notes)
         except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
             if isinstance(error, OSError) or not _is_damage(error):
                 raise _cannot_open(self._place) from error
             raise _Damaged(_describe(error)) from error
         self._db = db
-        self._wal_index.record()
         try:
             self._status = self._place.stat()
         except OSError as error:
@@ -203,14 +198,10 @@ class JournalFile:
         db, self._db = self._db, None
         if db is None:
             return
-        # Closing a connection reads the mapped file.
-        self._wal_index.repair()
         db.close()
-        self._wal_index.forget()
 
     def _is_current(self) -> bool:
         """Whether the file that we opened, or could not open, still has its name."""
-        self._wal_index.repair()
         try:
             return self._status is not None and os.path.samestat(self._status, self._place.stat())
         except OSError:

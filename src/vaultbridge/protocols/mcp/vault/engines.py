@@ -58,11 +58,6 @@ class VaultEngines(Mapping[str, "DirectEngine"]):
         """The vaults that are open already."""
         return dict(self._opened)
 
-    @property
-    def all_open(self) -> bool:
-        """Whether all vaults are open."""
-        return len(self._opened) == len(self._openers)
-
     def close(self) -> None:
         self._closed = True
         for name, lock in self._locks.items():

@@ -132,7 +132,6 @@ class VaultProvider:
         self._apps = VaultApps(engines, review, decides=self._decides, reviewed=settings.reviewed)
         self._workers = Workers()
         self._calls = ToolCalls(
-            engines,
             self._workers,
             self._apps,
             find=lambda: self._loaded,
@@ -205,9 +204,7 @@ class VaultProvider:
         from vaultbridge.protocols.mcp.vault import resources as vault_resources
 
         await self.watch_resources()
-        return await self._workers.run(
-            lambda: vault_resources.list_page(self._engines, cursor), kind="resources/list"
-        )
+        return await self._workers.run(lambda: vault_resources.list_page(self._engines, cursor))
 
     async def watch_resources(self) -> None:
         await self._changes.watch_files()
@@ -237,13 +234,13 @@ class VaultProvider:
         from vaultbridge.protocols.mcp.vault.prompts import paginate_prompts
 
         loaded = await self._load()
-        infos = await self._workers.run(loaded.prompts.list_infos, kind="prompts/list")
+        infos = await self._workers.run(loaded.prompts.list_infos)
         self._changes.watch_prompts(loaded.prompts, infos)
         return paginate_prompts(infos, cursor)
 
     async def get_prompt(self, name: str, arguments: dict[str, str], context: Context) -> PromptResult:
         loaded = await self._load()
-        return await self._workers.run(lambda: loaded.prompts.get(name, arguments), kind="prompts/get")
+        return await self._workers.run(lambda: loaded.prompts.get(name, arguments))
 
     async def complete(
         self, ref: PromptRef | ResourceRef, argument: str, value: str, others: Mapping[str, str]
@@ -258,7 +255,7 @@ class VaultProvider:
                 kind = ""
             return loaded.completions.suggest(kind, value, others.get("vault", ""))
 
-        return await self._workers.run(suggest, kind="completion/complete")
+        return await self._workers.run(suggest)
 
     # Changes and the end.
 

@@ -1,5 +1,5 @@
-"""Runs the tool calls of MCP clients: at once if the answer is ready, else in a worker, with progress, the
-review of changes, and the data for views."""
+"""Runs the tool calls of MCP clients in workers, with progress, the review of changes, and the data for
+views."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from vaultbridge.protocols.mcp.values import (
     ToolResult,
 )
 from vaultbridge.protocols.mcp.vault.apps import VaultApps
-from vaultbridge.protocols.mcp.vault.engines import VaultEngines
 from vaultbridge.protocols.mcp.vault.workers import Workers
 
 if TYPE_CHECKING:
@@ -34,13 +33,6 @@ if TYPE_CHECKING:
     from vaultbridge.review.gate import Choice, ReviewGate
     from vaultbridge.review.policy import ReviewRules
     from vaultbridge.tools.base.answer import Answer, AnswerPart
-    from vaultbridge.tools.base.catalog import PreparedCall
-
-PATTERN: Final = "pattern"
-"""The group of queries with a regular expression."""
-
-ACTION_CHARS: Final = 20
-"""The longest action that distinguishes calls of one tool: ours are shorter, a client may send anything."""
 
 LOOP_SECONDS: Final = 10.0
 """How long to wait for the event loop, which never blocks for long."""
@@ -111,7 +103,6 @@ class ToolCalls:
 
     def __init__(
         self,
-        engines: VaultEngines,
         workers: Workers,
         apps: VaultApps,
         *,
@@ -120,7 +111,6 @@ class ToolCalls:
         review: Callable[[Engine], ReviewRules] | None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._engines = engines
         self._workers = workers
         self._apps = apps
         self._find = find
@@ -128,26 +118,14 @@ class ToolCalls:
         self._review = review
 
     async def call(self, name: str, arguments: dict[str, Any], context: Context) -> ToolResult:
-        prepared = self._prepare(name, arguments)
-        answer = None if prepared is None else prepared.run_at_once()
-        shown = None
-        if answer is None:
-            answer, shown = await self._run_call(name, arguments, context, prepared)
+        answer, shown = await self._run_call(name, arguments, context)
         if answer.changed:
             context.log("debug", {"tool": name, "changed": True}, "vaultbridge")
         structured = UNSET if answer.data is None else answer.data
         return ToolResult(tuple([to_content(part) for part in answer.content]), structured, meta=shown)
 
-    def _prepare(self, name: str, arguments: dict[str, Any]) -> PreparedCall | None:
-        """Prepare a call that can be answered without waiting, for which a thread would take longer than the
-        answer itself. None if it may have to wait."""
-        loaded = self._find()
-        if loaded is None or not self._engines.all_open:
-            return None
-        return loaded.catalog.prepare(name, arguments, loaded.tool_context)
-
     async def _run_call(
-        self, name: str, arguments: dict[str, Any], context: Context, prepared: PreparedCall | None
+        self, name: str, arguments: dict[str, Any], context: Context
     ) -> tuple[Answer, dict[str, Any] | None]:
         """The answer, and what a view shows of it."""
         progress = ProgressRelay(context, self._loop)
@@ -156,8 +134,6 @@ class ToolCalls:
         def call() -> tuple[Answer, dict[str, Any] | None] | InputRequired:
             loaded = self._load()
             tool_context = replace(loaded.tool_context, actor=actor, progress=progress)
-            if prepared is not None:
-                return prepared.run(tool_context), None
             gate = None
             if self._review is not None and loaded.catalog.may_change(name):
                 gate = self._make_gate(self._review, name, context, progress)
@@ -171,15 +147,10 @@ class ToolCalls:
             return answer, self._apps.describe(answer, gate, context.principal)
 
         loaded = self._find()
-        kind = self._classify(name, arguments)
         answer = await self._workers.run(
             call,
-            kind=kind,
-            caller=context.principal or actor,
             cancellable=loaded is not None and not loaded.catalog.may_change(name),
-            # Patterns are matched in another process.
-            long=kind.endswith(PATTERN),
-            changes=loaded is not None and not kind,
+            long=loaded is not None and loaded.catalog.may_take_long(name),
         )
         if isinstance(answer, InputRequired):
             # Raised here and not in the worker: it is not a failure of the tool.
@@ -199,29 +170,6 @@ class ToolCalls:
         can_show = context.shows_views and self._apps.shows_changes()
         caller = McpCaller(context, self._loop, self._workers, can_show=can_show)
         return ReviewGate(rules, name.removeprefix(TOOL_PREFIX), caller, progress)
-
-    def _classify(self, name: str, arguments: dict[str, Any]) -> str:
-        """Return the kind of a call; calls of one kind take about the same time. Changes have no kind: they
-        are short or wait for one another, and should not wait for queries as well."""
-        loaded = self._find()
-        tool = None if loaded is None else loaded.catalog.get(name)
-        if tool is None or (tool.effect != "reads" and getattr(tool, "changing", None) is None):
-            return ""
-        action = arguments.get("action")
-        if isinstance(action, str) and len(action) < ACTION_CHARS:
-            return f"{tool.name} {action}"
-        query = arguments.get("query")
-        return f"{tool.name} {_describe_query(query)}" if isinstance(query, str) else tool.name
-
-
-def _describe_query(query: str) -> str:
-    """Distinguish, by their punctuation alone, queries that take a few ms, tens of ms or hundreds. If a mark
-    means something else, the query is only put into another group."""
-    if query.count("/") > 1:
-        return PATTERN
-    if '"' in query:
-        return "phrase"
-    return "operators" if ":" in query else "words"
 
 
 class McpCaller:
