@@ -25,8 +25,8 @@ NAME = "freedict-eng-ita"
 ENTRIES = [
     ("ABC", "alfabeto"),
     ("attic", "1. soffitta\n2. mansarda"),
-    ("camera", "macchina fotografica"),
     ("come", "avvicinarsi"),
+    ("loom", "telaio meccanico"),
     ("mortgage", "mutuo <masc> [fin.] , ipoteca\n   Synonym: {loan}\n see: {rate}"),
     ("mortgage", "il mutuo"),
     ("rate", "tasso (per cento)"),
@@ -37,7 +37,7 @@ ENTRIES = [
 NOTES: dict[str, str | bytes] = {
     "IRS.md": "Che cosa sono gli indici della banca: il tasso dei mutui che scade.\n",
     "Bosco.md": "Gli scoiattoli che sono nel bosco della valle.\n",
-    "Foto.md": "La macchina fotografica della nonna, che sono riuscito a riparare.\n",
+    "Nonna.md": "Il telaio meccanico della nonna, che sono riuscito a riparare.\n",
     "Tegole.md": "Le tegole della casa che sono rotte.\n",
     "Attic.md": "Che parola della lingua inglese: attic. Ce ne sono altre.\n",
     "Tetto.md": "La mansarda della zia, che sono andato a vedere.\n",
@@ -61,7 +61,7 @@ def find_first(vault: Vault, question: str, *folders: Path) -> list[str]:
         ("what is the rate of my mortgage", "IRS.md"),
         ("rate of a mortgage", "IRS.md"),
         ("where do the squirrels live", "Bosco.md"),
-        ("how did I repair the camera", "Foto.md"),
+        ("how did I repair the loom", "Nonna.md"),
         ("which roof tiles are broken", "Tegole.md"),
         # No function word says that this is English, so only what no note has is looked up.
         ("squirrel", "Bosco.md"),
@@ -81,10 +81,31 @@ def test_a_word_that_a_note_has_is_looked_up_only_in_a_question_that_is_english(
     assert find_first(vault, "what is in the attic", folder) == ["Attic.md", "Tetto.md"]
 
 
+def test_forms_of_one_translation_leave_room_for_the_next(make_vault: Make, tmp_path: Path) -> None:
+    """The dictionary names the right word last, and the notes have many forms of the first."""
+    write_dictionary(tmp_path, NAME, [("brake", "fermare , frenare , freno")])
+    forms = (
+        "ferma ferme fermi fermo fermai fermano fermare fermata fermate fermato fermiamo fermerai fermeremo"
+    )
+    vault = make_vault({"Sosta.md": f"Che cosa sono: {forms}.\n", "Bici.md": "Il freno che sono i miei.\n"})
+    assert "Bici.md" in find_first(vault, "how do I fix the brake", tmp_path)
+
+
+def test_our_own_list_is_used_beside_the_dictionary(make_vault: Make, folder: Path) -> None:
+    """A note has the English word too, and the dictionary does not know it."""
+    menu: dict[str, str | bytes] = {
+        "Settings.md": "Una parola della lingua che sono: settings.\n",
+        "Menu.md": "Le impostazioni della banca che sono nuove.\n",
+    }
+    vault = make_vault(NOTES | menu)
+    assert "Menu.md" in find_first(vault, "where are the settings", folder)
+    assert "Menu.md" in find_first(vault, "where are the settings")
+
+
 def test_a_translation_of_several_words_is_marked_in_the_line(make_vault: Make, folder: Path) -> None:
-    found = rank(make_vault(NOTES).index, "how did I repair the camera", dictionaries=(folder,)).notes[0]
+    found = rank(make_vault(NOTES).index, "how did I repair the loom", dictionaries=(folder,)).notes[0]
     (line,) = found.sections[0].matches
-    assert [line.text[start:end] for start, end in line.spans] == ["macchina fotografica"]
+    assert [line.text[start:end] for start, end in line.spans] == ["telaio meccanico"]
 
 
 @pytest.mark.parametrize(

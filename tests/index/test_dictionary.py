@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from support.index import Vault
-from vaultbridge.index.ranking import dictionary
+from vaultbridge.index.ranking import dictionary, foreign_words
 from vaultbridge.index.ranking.dictionary import find_chinese, find_package, load_meanings, look_up
 from vaultbridge.index.ranking.rank import rank
 
@@ -43,10 +43,59 @@ def test_an_english_question_finds_the_chinese_note(make_vault: Make, question: 
     assert str(rank(make_vault(NOTES).index, question).notes[0].path) == path
 
 
-def test_without_the_dictionary_nothing_is_translated(make_vault: Make, without_dictionary: None) -> None:
+@pytest.mark.parametrize(
+    ("question", "path"),
+    [
+        # Two words that are one in Chinese, and that no dictionary has: 鸭 and 汤, 葱 and 油.
+        ("what goes into duck soup", "鸭汤.md"),
+        ("noodles with scallion oil", "葱油拌面.md"),
+        # A single ideograph, beside a longer word that no answer has: 炖 and 炖煮.
+        ("stewed tomatoes", "番茄.md"),
+        # A word that the dictionary lacks in this sense, and its synonym.
+        ("math equations", "公式.md"),
+        # The same word twice in a phrase.
+        ("put them side by side", "并排.md"),
+    ],
+)
+def test_what_is_one_word_in_chinese_is_found(make_vault: Make, question: str, path: str) -> None:
+    answers: dict[str, str | bytes] = {
+        "鸭汤.md": "冬天的做法。\n",
+        "鸭子.md": "烤鸭的做法，还有汤。\n",
+        "葱油拌面.md": "早饭的做法。\n",
+        "面条.md": "油和面条的做法。\n",
+        "番茄.md": "慢火炖的番茄。\n",
+        "炖煮.md": "炖煮的方法。\n",
+        "公式.md": "公式的写法。\n",
+        "并排.md": "两页的并排显示。\n",
+        "旁边.md": "旁边的那一面，旁边的那一边。\n",
+    }
+    assert str(rank(make_vault(answers).index, question).notes[0].path) == path
+
+
+def test_phrases_of_function_words_are_not_looked_up(make_vault: Make) -> None:
+    """「几个」 is "how many", which says nothing about the subject."""
+    vault = make_vault({"几个.md": "几个人的几个想法。\n", "鸭子.md": "池塘里的鸭子。\n"})
+    page = rank(vault.index, "how many ducks are there")
+    assert [str(note.path) for note in page.notes] == ["鸭子.md"]
+
+
+def test_without_the_dictionary_our_own_list_is_used(make_vault: Make, without_dictionary: None) -> None:
     assert find_package() == "" and load_meanings() == {}
-    page = rank(make_vault(NOTES).index, "sleep quality")
-    assert [str(note.path) for note in page.notes] == ["English.md"]
+    index = make_vault(NOTES).index
+    assert [str(note.path) for note in rank(index, "sore muscles").notes] == []
+    assert str(rank(index, "where are my passwords saved").notes[0].path) == "密码.md"
+
+
+def test_a_long_question_joins_only_so_many_words(make_vault: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    joined: list[tuple[str, str]] = []
+
+    def count(vocabulary: object, first: str, second: str) -> list[object]:
+        joined.append((first, second))
+        return []
+
+    monkeypatch.setattr(foreign_words, "_join_chinese", count)
+    rank(make_vault(NOTES).index, " ".join(f"word{number}" for number in range(40)))
+    assert len(joined) == foreign_words.JOINED_PAIRS
 
 
 def test_an_english_vault_needs_no_dictionary(make_vault: Make, monkeypatch: pytest.MonkeyPatch) -> None:

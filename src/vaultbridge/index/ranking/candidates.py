@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from vaultbridge.index.ranking.concepts import Concept
+from vaultbridge.index.ranking.vocabulary import Concept
 from vaultbridge.index.word_table import WordTable, find_notes
 
 COLUMN_WEIGHTS: Final = {"path": 6.0, "heads": 2.0, "body": 1.0}

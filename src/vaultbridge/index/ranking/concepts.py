@@ -6,55 +6,34 @@ everyday synonyms and, if the notes are in another language, with translations.
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable
 from itertools import islice
-from pathlib import Path
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from vaultbridge.index.fold import LAST, NEIGHBOURS, fold_text, stands_apart
+from vaultbridge.index.fold import LAST, stands_apart
 from vaultbridge.index.query.relevance import compute_idf
-from vaultbridge.index.ranking.dictd import Dictionary, open_dictionary
-from vaultbridge.index.ranking.dictionary import PHRASE_WORDS, find_chinese, load_meanings, look_up
-from vaultbridge.index.ranking.forms import (
-    CACHED_FORMS,
-    FORMS,
-    STEM_CHARS,
-    find_forms,
-    stem_word,
-    stem_word_of,
+from vaultbridge.index.ranking.foreign_words import (
+    FAINT_SHARE,
+    FAINT_WEIGHT,
+    FORM_WEIGHT,
+    find_foreign_phrases,
+    find_foreign_words,
+    find_with_forms,
 )
-from vaultbridge.index.ranking.function_words import count_function_words
-from vaultbridge.index.ranking.question import GRAM, UNITS, Question, Unit, split_grams
-from vaultbridge.index.ranking.synonyms import find_irregular_forms, find_synonyms, respell
+from vaultbridge.index.ranking.forms import STEM_CHARS, stem_word_of
+from vaultbridge.index.ranking.question import UNITS, Question, Unit, split_grams
+from vaultbridge.index.ranking.synonyms import find_irregular_forms, respell
 from vaultbridge.index.ranking.translations import translate, translate_unspaced
-from vaultbridge.index.store.database import EXPANSION, Index, read_meta
-from vaultbridge.index.word_table import WordTable
-
-FORM_WEIGHT: Final = 0.6
-"""How much another form of a word counts, relative to the word itself."""
-
-SYNONYM_WEIGHT: Final = 0.15
-ONLY_SYNONYM_WEIGHT: Final = 0.4
-SYNONYMS: Final = 12
-"""How much a synonym counts next to the word itself, and if no note has the word; and the most synonyms, with
-their forms."""
-
-TRANSLATION_WEIGHT: Final = 0.8
-"""How much the translation of a word counts."""
-
-TRANSLATIONS: Final = 12
-TRIED_TRANSLATIONS: Final = 40
-"""The most words of a dictionary for an English one, of those in notes, and the most that are looked for
-there."""
-
-CHINESE_WORD: Final = "的"
-CHINESE_SHARE: Final = 0.2
-"""A vault has notes in Chinese if at least this share of them has the commonest word of the language."""
+from vaultbridge.index.ranking.vocabulary import (
+    ONLY_SYNONYM_WEIGHT,
+    SYNONYM_WEIGHT,
+    Concept,
+    Vocabulary,
+    WeightedTerm,
+)
+from vaultbridge.index.store.database import EXPANSION
 
 SURE_CHARS: Final = 4
 LONGEST_ENDING: Final = 3
@@ -64,14 +43,6 @@ characters, and for at least SURE_CHARS."""
 GRAM_WEIGHT: Final = 0.7
 """How much a piece of a script without spaces counts, relative to a word that is as rare. The pieces of one
 word overlap, so its characters count more than once."""
-
-FAINT_WEIGHT: Final = 0.5
-"""How much a single ideograph counts, relative to a word that is as rare: it is part of a pair, and most
-ideographs have many meanings."""
-
-FAINT_SHARE: Final = 0.25
-"""An ideograph in more than this share of the notes is not looked up: it says next to nothing, and costs most
-time."""
 
 LIGHT_WEIGHT: Final = 0.5
 """How much a word that fits any subject counts, relative to others that are as rare."""
@@ -87,101 +58,6 @@ MISTYPED_WEIGHT: Final = 0.5
 MISTYPED_CHARS: Final = 5
 """How much a word counts that differs from the one in the question by one typing error, and how long that one
 must be: too many words with another meaning are similar to a short word."""
-
-
-class WeightedTerm(Struct, frozen=True):
-    """A word of the table that matches a unit. `weight` is 1 for the word itself and less for others. `form`
-    marks another form of the word, as opposed to the word itself and its replacements; `synonym` marks
-    another word with the same meaning."""
-
-    word: str
-    weight: float
-    form: bool = False
-    synonym: bool = False
-
-
-class Concept(Struct, frozen=True):
-    """A unit with the words of the table that match it, if any. `notes` is how many notes have one of them,
-    not counting synonyms. `idf` is higher the rarer they are."""
-
-    unit: Unit
-    terms: tuple[WeightedTerm, ...]
-    notes: int
-    idf: float
-
-    @property
-    def match(self) -> str:
-        """The full-text query for the notes that have it. Words consist of letters and digits, so nothing
-        needs escaping."""
-        if self.unit.is_gram:
-            return self.unit.match
-        return " OR ".join(f'"{term.word}"' for term in self.own_terms)
-
-    @property
-    def own_terms(self) -> Sequence[WeightedTerm]:
-        """The terms that are not synonyms; if there are none, those that replace the word."""
-        own = [term for term in self.terms if not term.synonym]
-        return own or [term for term in self.terms if term.weight > SYNONYM_WEIGHT] or self.terms
-
-
-class Vocabulary:
-    """The words of the notes."""
-
-    def __init__(self, index: Index, db: sqlite3.Connection) -> None:
-        self.index = index
-        self.db = db
-        self.chinese = False
-        self.dictionary: Dictionary | None = None
-        self.surely_english = False
-        self.table = WordTable(db)
-        generation = read_meta(db, "generation")
-        if index.forms is None or index.forms[0] != generation:
-            index.forms = (generation, {})
-        self._forms = index.forms[1]
-
-    def holds(self, word: str) -> bool:
-        return self.table.holds(f'"{word}"')
-
-    def count_word(self, word: str) -> int:
-        """Returns how many notes have a word."""
-        return count_notes(self.db, word)
-
-    @property
-    def translates(self) -> bool:
-        """Whether every word of the question is looked up in a dictionary."""
-        return self.chinese or (self.dictionary is not None and self.surely_english)
-
-    def open_dictionary(
-        self, question: Question, count: int, language: str, folders: tuple[Path, ...]
-    ) -> None:
-        """Use a dictionary, if there is one, for an English question to `count` notes of which many are in
-        Chinese, or in this `language`. A question without function words may be in English: of that, only
-        words that no note has are looked up."""
-        if not all(unit.shown.isascii() for unit in question.units):
-            return
-        if self.count_word(CHINESE_WORD) >= CHINESE_SHARE * count:
-            self.chinese = bool(load_meanings())
-        elif language:
-            words = [unit.words[0] for unit in question.units]
-            english = count_function_words(words, "english")
-            others = count_function_words(words, language)
-            self.surely_english = english > others
-            if self.surely_english or not others:
-                self.dictionary = open_dictionary(language, folders)
-
-    def count(self, match: str) -> int:
-        """Returns how many notes match. They are remembered, because `candidates` needs most of them."""
-        return len(self.table.find(match))
-
-    def find_forms(self, word: str, written: str, language: str) -> list[str]:
-        """Returns at most FORMS other words with the same stem. `written` is the word with its accents."""
-        key = (language, word, written)
-        forms = self._forms.get(key)
-        if forms is None:
-            forms = find_forms(self.db, word, written, language)
-            if len(self._forms) < CACHED_FORMS:
-                self._forms[key] = forms
-        return list(islice(filter(self.holds, forms), FORMS))
 
 
 def shorten_question(vocabulary: Vocabulary, question: Question) -> tuple[Question, int]:
@@ -201,32 +77,30 @@ def shorten_question(vocabulary: Vocabulary, question: Question) -> tuple[Questi
     return replace(question, units=units), len(held) + len(grams) - len(chosen) if held or grams else 0
 
 
-def choose_concepts(vocabulary: Vocabulary, question: Question, count: int) -> list[Concept]:
+def choose_concepts(vocabulary: Vocabulary, question: Question) -> list[Concept]:
     """Returns the concepts of a question. Function words count only if no note contains any other word of
     it, and single ideographs only if no note contains two together as asked."""
     sure = [unit for unit in question.units if not unit.faint]
     content = [unit for unit in question.units if not unit.function]
-    concepts = _make_concepts(vocabulary, content, question, count)
-    concepts += _translate_unspaced(vocabulary, concepts, question, count)
-    concepts += _translate_phrases(vocabulary, question, count)
+    concepts = _make_concepts(vocabulary, content, question)
+    concepts += _translate_unspaced(vocabulary, concepts, question)
+    concepts += find_foreign_phrases(vocabulary, question)
     if any(concept.notes for concept in concepts if not concept.unit.faint):
         return concepts
-    concepts = _make_concepts(vocabulary, sure[:UNITS], question, count)
+    concepts = _make_concepts(vocabulary, sure[:UNITS], question)
     if any(concept.notes for concept in concepts):
         return concepts
-    return concepts + _make_concepts(vocabulary, split_grams(sure)[:UNITS], question, count)
+    return concepts + _make_concepts(vocabulary, split_grams(sure)[:UNITS], question)
 
 
-def _make_concepts(
-    vocabulary: Vocabulary, units: Iterable[Unit], question: Question, count: int
-) -> list[Concept]:
+def _make_concepts(vocabulary: Vocabulary, units: Iterable[Unit], question: Question) -> list[Concept]:
     concepts: list[Concept] = []
     forms: set[str] = set()
     for unit in units:
         if unit.words[0] in forms:
             # "note" after "notes" is the same concept, which counts once.
             continue
-        concept = _make_concept(vocabulary, unit, question, count)
+        concept = _make_concept(vocabulary, unit, question)
         forms.update(term.word for term in concept.terms if term.form)
         concepts.append(concept)
     known = [concept.idf for concept in concepts if concept.unit.looked_up and concept.terms]
@@ -234,9 +108,7 @@ def _make_concepts(
     return [concept if concept.unit.looked_up else replace(concept, idf=usual) for concept in concepts]
 
 
-def _translate_unspaced(
-    vocabulary: Vocabulary, concepts: list[Concept], question: Question, count: int
-) -> list[Concept]:
+def _translate_unspaced(vocabulary: Vocabulary, concepts: list[Concept], question: Question) -> list[Concept]:
     """Translates a question in Chinese, Japanese or Korean into concepts in the language of the notes, if
     hardly any note contains a piece of it."""
     units = [concept for concept in concepts if not concept.unit.faint]
@@ -245,62 +117,8 @@ def _translate_unspaced(
         return []
     found: list[Concept] = []
     for word, others in translate_unspaced(question.text, question.usual).items():
-        terms = _find_forms_of_all(vocabulary, others, question.usual)
-        if terms:
-            concept = Concept(Unit(word, (word,)), tuple(terms), 0, 0.0)
-            notes = vocabulary.count(concept.match)
-            found.append(replace(concept, notes=notes, idf=compute_idf(notes, count)))
-    return found
-
-
-def _translate_phrases(vocabulary: Vocabulary, question: Question, count: int) -> list[Concept]:
-    """Translates words that have a meaning together, such as "white noise", with a dictionary."""
-    found: list[Concept] = []
-    shown = [unit.shown for unit in question.units] if vocabulary.translates else []
-    for size in range(PHRASE_WORDS, 1, -1):
-        for start in range(len(shown) - size + 1):
-            phrase = " ".join(shown[start : start + size])
-            terms = _look_up(vocabulary, phrase, count)
-            if terms:
-                concept = Concept(Unit(phrase, (phrase,)), tuple(terms), 0, 0.0)
-                notes = vocabulary.count(concept.match)
-                found.append(replace(concept, notes=notes, idf=compute_idf(notes, count)))
-    return found
-
-
-def _look_up(vocabulary: Vocabulary, word: str, count: int) -> list[WeightedTerm]:
-    """Returns the words of a dictionary for an English word that occur in notes."""
-    if vocabulary.chinese:
-        return _find_chinese(vocabulary, word, count)
-    dictionary = vocabulary.dictionary
-    if dictionary is None or not word.isascii():
-        return []
-    words: list[str] = []
-    for spelling in (word, *sorted(respell(word))):
-        words += look_up(dictionary.find, spelling)
-    words = list(dict.fromkeys(words))[:TRIED_TRANSLATIONS]
-    return _find_forms_of_all(vocabulary, words, dictionary.language)[:TRANSLATIONS]
-
-
-def _find_chinese(vocabulary: Vocabulary, word: str, count: int) -> list[WeightedTerm]:
-    """Returns the Chinese words for an English one that occur in notes, those of more than one character
-    first, because a single one means many things."""
-    words = look_up(find_chinese, word)
-    words.sort(key=lambda word: len(word) < GRAM)
-    found: list[WeightedTerm] = []
-    for chinese in words[:TRIED_TRANSLATIONS]:
-        single = len(chinese) < GRAM
-        if single and found:
-            break
-        written = NEIGHBOURS.join(fold_text(chinese))
-        if vocabulary.holds(written) and not (
-            single and vocabulary.count_word(written) > FAINT_SHARE * count
-        ):
-            found.append(
-                WeightedTerm(written, TRANSLATION_WEIGHT * (FAINT_WEIGHT if single else 1), synonym=True)
-            )
-        if len(found) == TRANSLATIONS:
-            break
+        if terms := find_with_forms(vocabulary, others, question.usual):
+            found.append(vocabulary.make_concept(word, terms))
     return found
 
 
@@ -311,59 +129,46 @@ def _translate(vocabulary: Vocabulary, word: str, question: Question) -> list[We
     language = question.language if question.language != question.usual else ""
     if not language and len(word) < SURE_CHARS:
         return []
-    return _find_forms_of_all(
+    return find_with_forms(
         vocabulary, translate(word, language, question.usual, stem_word_of), question.usual
     )
 
 
-def _find_forms_of_all(vocabulary: Vocabulary, words: Iterable[str], language: str) -> list[WeightedTerm]:
-    """Returns those of the translations, and of their forms and synonyms, that occur in notes."""
-    found: dict[str, WeightedTerm] = {}
-    for word in words:
-        if vocabulary.holds(word):
-            found[word] = WeightedTerm(word, TRANSLATION_WEIGHT, synonym=True)
-        for form in vocabulary.find_forms(word, word, language):
-            weight = FORM_WEIGHT * TRANSLATION_WEIGHT
-            found.setdefault(form, WeightedTerm(form, weight, form=True, synonym=True))
-    for term in _find_synonyms(vocabulary, {*words, *found}, language, SYNONYM_WEIGHT):
-        found.setdefault(term.word, term)
-    return list(found.values())
-
-
-def _make_concept(vocabulary: Vocabulary, unit: Unit, question: Question, count: int) -> Concept:
+def _make_concept(vocabulary: Vocabulary, unit: Unit, question: Question) -> Concept:
     language = question.language
     if not unit.looked_up:
         return Concept(unit, (WeightedTerm(unit.written, 1.0),), 0, 0.0)
     if unit.is_gram or unit.faint:
-        notes = vocabulary.count(unit.match)
-        says_something = notes and not (unit.faint and notes > FAINT_SHARE * count)
+        notes = vocabulary.count_matches(unit.match)
+        says_something = notes and not (unit.faint and notes > FAINT_SHARE * vocabulary.count)
         whole = (WeightedTerm(unit.written, 1.0),) if says_something else ()
         weight = FAINT_WEIGHT if unit.faint else GRAM_WEIGHT
-        return Concept(unit, whole, notes, compute_idf(notes, count) * weight)
+        return Concept(unit, whole, notes, compute_idf(notes, vocabulary.count) * weight)
     word = unit.words[0]
     forms = vocabulary.find_forms(word, unit.shown, language)
     if language == "english":
         forms += _find_irregular_forms(vocabulary, {word, *forms})
         forms += filter(vocabulary.holds, sorted(respell(word)))
     own = [WeightedTerm(word, 1.0)] if vocabulary.holds(word) else []
-    translated = [] if own else _translate(vocabulary, word, question)
+    translated = [] if own or vocabulary.translates else _translate(vocabulary, word, question)
     if translated:
         # A stemmer for another language gives the same stem to unrelated words: données, done.
         forms = [
             form for form in forms if form.startswith(word[: max(SURE_CHARS, len(word) - LONGEST_ENDING)])
         ]
     if vocabulary.translates or not (own or forms):
-        translated += _look_up(vocabulary, word, count)
+        known = {term.word for term in translated}
+        translated += [term for term in find_foreign_words(vocabulary, word) if term.word not in known]
     held = [*own, *(WeightedTerm(form, FORM_WEIGHT, form=True) for form in forms), *translated]
     held = held or _find_stand_ins(vocabulary, word)
     weight = SYNONYM_WEIGHT if held else ONLY_SYNONYM_WEIGHT
-    synonyms = _find_synonyms(vocabulary, {word, *forms}, language, weight)
+    synonyms = vocabulary.find_synonyms({word, *forms}, language, weight)
     concept = Concept(unit, tuple(held), 0, 0.0)
     if held:
-        notes = vocabulary.count(concept.match)
+        notes = vocabulary.count_matches(concept.match)
     else:
         notes = sum(vocabulary.count_word(term.word) for term in synonyms)
-    idf = compute_idf(notes, count) * (LIGHT_WEIGHT if unit.light else 1.0)
+    idf = compute_idf(notes, vocabulary.count) * (LIGHT_WEIGHT if unit.light else 1.0)
     return replace(concept, terms=(*concept.terms, *synonyms), notes=notes, idf=idf)
 
 
@@ -375,26 +180,6 @@ def _find_irregular_forms(vocabulary: Vocabulary, words: set[str]) -> list[str]:
         if form not in words
     ]
     return list(filter(vocabulary.holds, dict.fromkeys(found)))
-
-
-def _find_synonyms(
-    vocabulary: Vocabulary, words: set[str], language: str, weight: float
-) -> list[WeightedTerm]:
-    if language != "english":
-        return []
-    found: dict[str, WeightedTerm] = {}
-    for synonym in find_synonyms(words, partial(stem_word, language)):
-        for form in (synonym, *vocabulary.find_forms(synonym, synonym, language)):
-            if form not in words and form not in found and vocabulary.holds(form):
-                found[form] = WeightedTerm(form, weight, form=True, synonym=True)
-        if len(found) >= SYNONYMS:
-            break
-    return list(found.values())[:SYNONYMS]
-
-
-def count_notes(db: sqlite3.Connection, word: str) -> int:
-    row = db.execute("SELECT doc FROM vocabulary WHERE term = ?", (word,)).fetchone()
-    return 0 if row is None else int(row[0])
 
 
 def _find_stand_ins(vocabulary: Vocabulary, word: str) -> list[WeightedTerm]:

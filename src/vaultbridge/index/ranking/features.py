@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from vaultbridge.index.fold import WORD, separate_words, split_words
 from vaultbridge.index.ranking.boilerplate import Span, find_boilerplate, leave_out
-from vaultbridge.index.ranking.concepts import Concept, WeightedTerm
 from vaultbridge.index.ranking.function_words import detect_language
+from vaultbridge.index.ranking.vocabulary import Concept, WeightedTerm
 from vaultbridge.markdown.sections import heading_key
 from vaultbridge.markdown.text import LINE_END
 

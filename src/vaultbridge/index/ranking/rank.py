@@ -19,13 +19,7 @@ from vaultbridge.index.fold import NEIGHBOURS, FoldedText, fold_text, separate_w
 from vaultbridge.index.listing import check_bound
 from vaultbridge.index.query.hits import HitMatch, shorten_line
 from vaultbridge.index.ranking.candidates import find_candidates
-from vaultbridge.index.ranking.concepts import (
-    Concept,
-    Vocabulary,
-    choose_concepts,
-    count_notes,
-    shorten_question,
-)
+from vaultbridge.index.ranking.concepts import choose_concepts, shorten_question
 from vaultbridge.index.ranking.features import (
     ConceptCounts,
     NoteFeatures,
@@ -39,6 +33,7 @@ from vaultbridge.index.ranking.features import (
 from vaultbridge.index.ranking.function_words import MARKERS
 from vaultbridge.index.ranking.question import list_names, read_question
 from vaultbridge.index.ranking.views import ExtraView, Scored, Views
+from vaultbridge.index.ranking.vocabulary import Concept, Vocabulary, count_notes
 from vaultbridge.index.store.database import Index, read_status
 from vaultbridge.links.resolve import name_key
 from vaultbridge.markdown.edits.change import split_lines
@@ -162,20 +157,20 @@ class _Ranking:
         count = max(1, len(self.searchable))
         usual, besides_english = find_languages(index, db)
         question = read_question(self.text, usual)
-        vocabulary = Vocabulary(index, db)
-        vocabulary.open_dictionary(question, count, besides_english, dictionaries)
-        if vocabulary.dictionary and vocabulary.surely_english:
+        vocabulary = Vocabulary(index, db, count)
+        vocabulary.choose_foreign(question, besides_english, dictionaries)
+        if vocabulary.surely_english:
             question = read_question(self.text, usual, "english")
         short, self.left_out = shorten_question(vocabulary, question)
         self.shortened = short is not question
         self.names = list_names(question)
-        self.concepts = choose_concepts(vocabulary, short, count)
+        self.concepts = choose_concepts(vocabulary, short)
         self.candidates = find_candidates(vocabulary.table, self.concepts, sizes=sizes, average=average)
         self.more = False
         self.extra_views = extra_views
         sure = any(unit.function and not unit.is_gram for unit in question.units)
         # Who asks in English about notes in another language does not want those in English first.
-        foreign = sure and question.language != usual and not vocabulary.translates
+        foreign = sure and question.language != usual and not vocabulary.has_dictionary
         self.reader = PassageReader(
             db, self.concepts, self.paths, self.candidates.by_word, question.language if foreign else ""
         )

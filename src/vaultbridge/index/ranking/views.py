@@ -16,8 +16,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from vaultbridge.index.ranking.concepts import Concept
 from vaultbridge.index.ranking.features import ConceptCounts, NoteFeatures, SectionFeatures, add_counts
+from vaultbridge.index.ranking.vocabulary import Concept
 
 FIELD_WEIGHTS: Final = {
     "name": 5.0,
