@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
-from unicodedata import is_normalized
 
 from msgspec import Struct
 from msgspec.structs import replace
