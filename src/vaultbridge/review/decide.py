@@ -158,6 +158,8 @@ class Decider:
         try:
             self._store.record_decision(number, status, report.decided, report.outcome)
         except EngineFailure as error:
+            if not change:
+                raise
             raise EngineFailure(
                 f"The change was made as change {change}, but that {proposal.id} is accepted could not be "
                 "stored.",
