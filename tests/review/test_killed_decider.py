@@ -23,9 +23,11 @@ from msgspec.structs import replace
 from support.long_form import mark_long_after
 from support.review import Reviewed
 from support.waiting import BOUND
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.operations import AddFile, Append, Create, Delete, Merge, Move, Write
 from vaultbridge.engine.operations.base import Operation, Undo
 from vaultbridge.errors import EngineFailure, InvalidArgument
+from vaultbridge.review.decide import Decider
 from vaultbridge.review.gate import _finish
 from vaultbridge.review.model import Proposal
 from vaultbridge.vault.scope import Scope
@@ -269,3 +271,19 @@ def test_a_change_that_is_forgotten_takes_its_acceptance_along(
     vault.owner.journal.prune(now=0.0)
     with closing(sqlite3.connect(vault.engine.state / "journal.sqlite")) as db:
         assert db.execute("SELECT id FROM acceptances").fetchall() == [(2,)]
+
+
+def test_a_decider_that_was_taken_for_dead_is_told_that_another_was_faster(reviewed: Make) -> None:
+    """In another container its process number says nothing, so its proposal waited again meanwhile."""
+    vault = reviewed(FILES, scope=Scope(deny=("Private/",)))
+    number = vault.ask(Create(note="New", content="new\n"))
+
+    def reopen(scope: Scope) -> DirectEngine:
+        run_sql(vault, "UPDATE proposals SET status = 'waiting' WHERE status = 'deciding'")
+        if vault.store.get(number).waits:
+            assert decide(vault, number, "", "create").returncode == 0
+        return vault.open(scope)
+
+    with pytest.raises(InvalidArgument, match=r"no longer waiting: accepted by a person \(page\)"):
+        Decider(vault.owner, vault.store, reopen).accept(number, by="cli")
+    assert len(vault.owner.history.changes(limit=5)) == 1
