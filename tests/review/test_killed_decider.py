@@ -20,11 +20,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from support.long_form import mark_long_after
 from support.review import Reviewed
 from support.waiting import BOUND
+from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.operations import AddFile, Append, Create, Delete, Merge, Move, Write
 from vaultbridge.engine.operations.base import Operation, Undo
 from vaultbridge.errors import EngineFailure, InvalidArgument
+from vaultbridge.review.decide import Decider
 from vaultbridge.review.gate import _finish
 from vaultbridge.review.model import Proposal
 from vaultbridge.vault.scope import Scope
@@ -42,14 +45,14 @@ FILES: dict[str, str | bytes] = {
 }
 
 CHANGES: dict[str, tuple[Operation, ...]] = {
+    "move": (Move(note="B", to="Else/B2"),),
+    "delete": (Delete(note="B"),),
+    "merge": (Merge(note="B", to="A"),),
     "append": (Append(note="A", content="more"),),
     "replace": (Write(note="A", content="all new\n"),),
     "create": (Create(note="New", content="new\n"),),
     "attachment": (AddFile(path="p.png", data=b"\x89PNG"),),
-    "move": (Move(note="B", to="Else/B2"),),
     "folder": (Move(note="Sub/", to="Other"),),
-    "delete": (Delete(note="B"),),
-    "merge": (Merge(note="B", to="A"),),
     "batch": (Delete(note="Sub/D"), Append(note="A", content="x"), Move(note="B", to="C")),
 }
 UNDO = "undo"
@@ -83,7 +86,7 @@ def kill_at(vault: Reviewed, number: int, point: str, kind: str) -> None:
     assert ran.returncode == -signal.SIGKILL, ran.stderr
 
 
-@pytest.mark.parametrize("kind", [*CHANGES, UNDO, EDITED])
+@pytest.mark.parametrize("kind", mark_long_after(5, [UNDO, EDITED, *CHANGES]))
 def test_a_change_that_was_made_is_accepted_though_its_decider_was_killed(
     reviewed: Make, tmp_path: Path, kind: str
 ) -> None:
@@ -117,6 +120,7 @@ def test_a_change_that_was_made_is_accepted_though_its_decider_was_killed(
         vault.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["append", "move", UNDO])
 def test_killed_anywhere_either_both_are_so_or_neither(reviewed: Make, tmp_path: Path, kind: str) -> None:
     vaults: list[Reviewed] = []
@@ -178,7 +182,15 @@ def find_store(vault: Reviewed) -> Path:
     return vault.engine.state / "review.sqlite"
 
 
-def test_an_older_copy_of_the_store_does_not_let_a_change_be_made_again(reviewed: Make) -> None:
+def run_sql(vault: Reviewed, statement: str, file: str = "review.sqlite") -> None:
+    with closing(sqlite3.connect(vault.engine.state / file, isolation_level=None)) as db:
+        db.execute(statement)
+
+
+@pytest.mark.parametrize("expired", [False, True])
+def test_an_older_copy_of_the_store_does_not_let_a_change_be_made_again(
+    reviewed: Make, *, expired: bool
+) -> None:
     """After a power cut the store may have lost what the journal still has."""
     vault = reviewed(FILES)
     number = vault.ask(Append(note="A", content="more"))
@@ -193,15 +205,15 @@ def test_an_older_copy_of_the_store_does_not_let_a_change_be_made_again(reviewed
         Path(f"{file}{tail}").unlink(missing_ok=True)
     shutil.copyfile(copy, file)
     text = vault.read("A.md")
+    if expired:
+        run_sql(vault, "UPDATE proposals SET expires = 1.0")
+    else:
+        (waiting,) = vault.store.waiting()
+        assert waiting.number == number
     with pytest.raises(InvalidArgument, match=r"no longer waiting: accepted by a person \(page\) as change"):
         vault.decider.reject(number, by="page")
     assert vault.store.get(number).status == "accepted"
     assert vault.read("A.md") == text
-
-
-def run_sql(vault: Reviewed, statement: str, file: str = "review.sqlite") -> None:
-    with closing(sqlite3.connect(vault.engine.state / file, isolation_level=None)) as db:
-        db.execute(statement)
 
 
 def test_an_acceptance_that_cannot_be_stored_is_stored_later(reviewed: Make) -> None:
@@ -259,3 +271,19 @@ def test_a_change_that_is_forgotten_takes_its_acceptance_along(
     vault.owner.journal.prune(now=0.0)
     with closing(sqlite3.connect(vault.engine.state / "journal.sqlite")) as db:
         assert db.execute("SELECT id FROM acceptances").fetchall() == [(2,)]
+
+
+def test_a_decider_that_was_taken_for_dead_is_told_that_another_was_faster(reviewed: Make) -> None:
+    """In another container its process number says nothing, so its proposal waited again meanwhile."""
+    vault = reviewed(FILES, scope=Scope(deny=("Private/",)))
+    number = vault.ask(Create(note="New", content="new\n"))
+
+    def reopen(scope: Scope) -> DirectEngine:
+        run_sql(vault, "UPDATE proposals SET status = 'waiting' WHERE status = 'deciding'")
+        if vault.store.get(number).waits:
+            assert decide(vault, number, "", "create").returncode == 0
+        return vault.open(scope)
+
+    with pytest.raises(InvalidArgument, match=r"no longer waiting: accepted by a person \(page\)"):
+        Decider(vault.owner, vault.store, reopen).accept(number, by="cli")
+    assert len(vault.owner.history.changes(limit=5)) == 1

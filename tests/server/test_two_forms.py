@@ -147,4 +147,8 @@ def test_the_command_line(twins: Path, tmp_path: Path) -> None:
         run = run_command(words[0], twins, *words[1:], env=env)
         assert run.returncode != 0, words
         check(twins, run.stderr)
+
+
+def test_doctor_names_both_and_says_how_to_rename_one(twins: Path, tmp_path: Path) -> None:
+    env = make_isolated_environ(tmp_path)
     check(twins, run_command("doctor", twins, env=env).stdout, private=False)

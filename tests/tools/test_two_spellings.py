@@ -153,6 +153,22 @@ def test_a_folder_that_is_left_out_gets_no_file_and_loses_none(small: Small, nam
     harness.catch_refusal(InvalidPath, "move_note", name=f"{other.name}/", to="Elsewhere")
 
 
+@pytest.mark.parametrize("name", ["Sub/First.md", "Sub/New.md"])
+def test_a_folder_that_is_left_out_is_refused_in_a_scope_that_shows_only_what_is_in_it(
+    small: Small, name: str
+) -> None:
+    harness = small({f"{COMPOSED[0]}/Sub/First.md": "in the vault"}, scope=Scope(allow=("é/Sub/",)))
+    other = harness.folder / DECOMPOSED.removesuffix(".md")
+    (other / "Sub").mkdir(parents=True)
+    if (other / "Sub/First.md").exists():
+        pytest.skip("this disk does not tell the two Unicode forms apart")
+    (other / "Sub/First.md").write_text("left out")
+    harness.catch_refusal(
+        InvalidPath, "create_note", name=f"{other.name}/{name}", content="x", overwrite=True
+    )
+    assert harness.read(f"{COMPOSED[0]}/Sub/First.md") == "in the vault"
+
+
 @pytest.mark.parametrize("stored", [COMPOSED, DECOMPOSED], ids=["composed", "decomposed"])
 def test_a_decomposed_path_names_the_only_file_of_that_name(small: Small, stored: str) -> None:
     harness = small({stored: "a\n"})

@@ -144,7 +144,9 @@ class Decider:
     ) -> DecisionResult:
         proposal = self._rebaser.refresh(self._store.get(number))
         body = proposal.body
-        assert body is not None
+        if body is None:
+            # Another process took this one for dead, as one in another container may.
+            raise _make_ended(proposal)
         shown = body.seen(seen)
         try:
             if shown is None:
@@ -158,6 +160,8 @@ class Decider:
         try:
             self._store.record_decision(number, status, report.decided, report.outcome)
         except EngineFailure as error:
+            if not change:
+                raise
             raise EngineFailure(
                 f"The change was made as change {change}, but that {proposal.id} is accepted could not be "
                 "stored.",
@@ -193,9 +197,9 @@ class Decider:
             raise InvalidArgument(f"There is no proposal p{number}.", argument="id")
         if not self._store.claim(number):
             now = self._store.get(number)
-            ended = f"no longer waiting: {describe_decision(now)}"
-            state = "being reviewed by somebody else" if now.waits else ended
-            raise InvalidArgument(f"{proposal.id} is {state}.", argument="id")
+            if not now.waits:
+                raise _make_ended(now)
+            raise InvalidArgument(f"{now.id} is being reviewed by somebody else.", argument="id")
 
     def _give_back(self, number: int) -> None:
         """After a failure. If this fails too, whoever looks next does it."""
@@ -204,7 +208,10 @@ class Decider:
 
     def _show_again(self, number: int) -> DecisionResult:
         self._store.release(number)
-        return show_again(self.show(number))
+        proposal = self.show(number)
+        if not proposal.waits:
+            raise _make_ended(proposal)
+        return show_again(proposal)
 
     def _write(
         self,
@@ -284,6 +291,12 @@ def describe_decision(proposal: Proposal) -> str:
     return f"{words} by a person ({decided.by}){change}{reason}"
 
 
+def _make_ended(proposal: Proposal) -> InvalidArgument:
+    return InvalidArgument(
+        f"{proposal.id} is no longer waiting: {describe_decision(proposal)}.", argument="id"
+    )
+
+
 def describe_outcome(status: ProposalStatus) -> str:
     """What became of a diff, in the words that editors show right after it: who decided knows so."""
     return STATUS_WORDS["accepted" if status == "edited" else status]
@@ -299,9 +312,7 @@ def choose_for(proposal: Proposal, seen: str, files: Sequence[FileDecision]) -> 
     """What a person who saw the version with the hash `seen` wants of a proposal. Raises Differs when that is
     not what is shown now, and InvalidArgument as `choose_files` does and if it is decided."""
     if proposal.body is None:
-        raise InvalidArgument(
-            f"{proposal.id} is no longer waiting: {describe_decision(proposal)}.", argument="id"
-        )
+        raise _make_ended(proposal)
     shown = proposal.body.seen(seen)
     if shown is None:
         raise Differs

@@ -341,15 +341,19 @@ class ReviewStore:
         for proposal in self._read(db, "status IN ('waiting', 'deciding')", ()):
             if not self._is_stale(proposal, now):
                 continue
-            if (proposal.is_diff or proposal.status == "deciding") and self._settle(db, proposal.number):
-                continue
-            if proposal.status == "deciding":
-                self._move(db, proposal.number, "waiting", decider=0)
+            number = proposal.number
             if proposal.is_diff:
-                self._move(db, proposal.number, "withdrawn", decided=decided)
-            elif proposal.expires < now:
+                if not self._settle(db, number):
+                    self._move(db, number, "withdrawn", decided=decided)
+                continue
+            # One that waits may have been decided on too: a power cut may have taken that from the store.
+            self._move(db, number, "deciding")
+            if self._settle(db, number):
+                continue
+            self._move(db, number, "waiting", decider=0)
+            if proposal.expires < now:
                 nobody = msgspec.json.encode(Decided(now, "nobody"))
-                self._move(db, proposal.number, "expired", decided=nobody, body=None)
+                self._move(db, number, "expired", decided=nobody, body=None)
 
     def _is_stale(self, proposal: Proposal, now: float) -> bool:
         if proposal.is_diff or proposal.status == "deciding":

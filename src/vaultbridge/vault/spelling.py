@@ -63,8 +63,9 @@ def check_spelling(text: str, root: Root, visible: Visible) -> None:
         if not visible(path):
             # The answer is that of a path that does not exist, whatever is there.
             continue
-        # The other one may be a link to a hidden file: then it does not exist either.
-        if (twins := _find_twins(written, root, visible)) and visible(twins.left_out):
+        parts = [part for part in posixpath.normpath(written).split("/") if part]
+        # As it is written, it may lead through a link to a hidden file: then it does not exist either.
+        if (twins := _find_twins(parts, root, visible)) and visible("/".join(parts)):
             raise InvalidPath(
                 f"Two files or folders are called {unicodedata.normalize('NFC', twins.left_out)}, in two "
                 f"Unicode forms: {twins.describe()}. This path spells the latter.",
@@ -130,12 +131,11 @@ def _take_inner(text: str, root: Root) -> str:
     return "/".join(text.rstrip("/").split("/")[-inner.rstrip("/").count("/") - 1 :]) if inner else text
 
 
-def _find_twins(written: str, root: Root, visible: Visible) -> Twins | None:
+def _find_twins(parts: list[str], root: Root, visible: Visible) -> Twins | None:
     """What the first part of the path that is spelled otherwise names as it is written, and what it names
     composed; None if that is the same everywhere."""
     here = exact = str(root.folder)
     stored_parts: list[str] = []
-    parts = [part for part in posixpath.normpath(written).split("/") if part]
     for number, part in enumerate(parts, 1):
         exact = f"{exact}{os.sep}{part}"
         try:
