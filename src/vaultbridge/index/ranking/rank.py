@@ -170,7 +170,7 @@ class _Ranking:
         self.extra_views = extra_views
         sure = any(unit.function and not unit.is_gram for unit in question.units)
         # Who asks in English about notes in another language does not want those in English first.
-        foreign = sure and question.language != usual and not vocabulary.has_dictionary
+        foreign = sure and question.language != usual and not vocabulary.translates
         self.reader = PassageReader(
             db, self.concepts, self.paths, self.candidates.by_word, question.language if foreign else ""
         )
