@@ -84,7 +84,8 @@ class RankedPage(Struct, frozen=True):
     """One page of notes. `total` counts all pages: the notes with a word of the question, at most
     RANKED_NOTES; `more` is True if there are more than that. `with_all_words` counts those that have all its
     words. During a first build `complete` is False, and `indexed` of `searchable` notes were searched.
-    `left_out` counts the words of a very long question that were not looked up."""
+    `left_out` counts the words of a very long question that were not looked up. `translated` is the language
+    that the words of a question in English were translated to, by a dictionary if there is one."""
 
     notes: tuple[RankedNote, ...]
     total: int
@@ -94,6 +95,8 @@ class RankedPage(Struct, frozen=True):
     searchable: int
     left_out: int = 0
     more: bool = False
+    translated: str = ""
+    by_dictionary: bool = False
 
 
 def rank(
@@ -134,6 +137,8 @@ def rank(
             status.total,
             ranking.left_out,
             ranking.more,
+            ranking.translated,
+            ranking.by_dictionary,
         )
 
 
@@ -161,6 +166,8 @@ class _Ranking:
         vocabulary.choose_foreign(question, foreign, dictionaries)
         if vocabulary.surely_english:
             question = read_question(self.text, usual, "english")
+        self.translated = vocabulary.foreign if vocabulary.translates else ""
+        self.by_dictionary = vocabulary.has_dictionary
         short, self.left_out = shorten_question(vocabulary, question)
         self.shortened = short is not question
         self.names = list_names(question)

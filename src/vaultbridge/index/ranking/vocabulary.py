@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from vaultbridge.index.query.relevance import compute_idf
 from vaultbridge.index.ranking.dictd import Dictionary, open_dictionary
+from vaultbridge.index.ranking.dictionary import load_meanings
 from vaultbridge.index.ranking.forms import CACHED_FORMS, FORMS, find_forms, stem_word
 from vaultbridge.index.ranking.function_words import count_function_words
 from vaultbridge.index.ranking.question import Question, Unit
@@ -108,6 +109,11 @@ class Vocabulary:
     def translates(self) -> bool:
         """Whether every word of the question is translated, also one that a note has."""
         return self.foreign == CHINESE or self.surely_english
+
+    @property
+    def has_dictionary(self) -> bool:
+        """Whether words are looked up in a dictionary, and not only in our own lists."""
+        return self.dictionary is not None or (self.foreign == CHINESE and bool(load_meanings()))
 
     def choose_foreign(self, question: Question, language: str, folders: tuple[Path, ...]) -> None:
         """Translate an English question to this `language`, which many notes are in. A question without
