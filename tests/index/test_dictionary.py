@@ -82,7 +82,7 @@ def test_phrases_of_function_words_are_not_looked_up(make_vault: Make) -> None:
 def test_without_the_dictionary_our_own_list_is_used(make_vault: Make, without_dictionary: None) -> None:
     assert find_package() == "" and load_meanings() == {}
     index = make_vault(NOTES).index
-    assert [str(note.path) for note in rank(index, "sore muscles").notes] == []
+    assert [str(note.path) for note in rank(index, "sore ankles").notes] == []
     assert str(rank(index, "where are my passwords saved").notes[0].path) == "密码.md"
 
 

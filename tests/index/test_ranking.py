@@ -659,3 +659,11 @@ def test_the_address_of_a_heading_that_is_a_link_says_nothing_of_its_section(mak
     )
     (note,) = rank(make_vault({"A.md": text}).index, "lantern", sections_per_note=3).notes
     assert [section.line for section in note.sections] == [7, 3]
+
+
+def test_one_ideograph_of_a_question_is_no_word_of_another_language(make_vault: Make) -> None:
+    """Our list has 火 for fire, but 火车 is a train."""
+    vault = make_vault(
+        {"Fire.md": "How to light a fire, and the fire itself.\n", "Train.md": "The train is late.\n"}
+    )
+    assert [str(note.path) for note in rank(vault.index, "火车").notes] == ["Train.md"]

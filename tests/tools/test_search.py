@@ -11,6 +11,7 @@ from support.long_form import mark_long_after
 from support.scripts import draw_words
 from support.tools import Small
 from vaultbridge.errors import InvalidArgument, InvalidQuery
+from vaultbridge.index.ranking import dictionary
 from vaultbridge.index.ranking.question import is_plain
 from vaultbridge.markdown.text import split_with_starts
 from vaultbridge.tools.base.answer import PAGE_CHARS
@@ -319,3 +320,20 @@ def test_a_word_of_many_thousand_letters_stops_no_search(small: Small) -> None:
 def test_single_ideographs_are_found_if_no_note_has_two_as_asked(small: Small, query: str) -> None:
     vault = small({"A.md": "日本 text", "B.md": "other"})
     assert "\nA.md:1: 日本 text\n(notes: 1)" in vault.text("search", query=query)
+
+
+def test_an_english_question_about_chinese_notes_says_that_it_was_translated(
+    small: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asks can ask in the language of the notes instead, or install what is missing."""
+    harness = small({"密码.md": "网站的密码都在一个文件里。\n", "猫.md": "我的猫喜欢鱼。\n"})
+    question = "where is the password of the website"
+    translated = "(the words were translated into Chinese; ask in Chinese if that is not what you want)"
+    for tool, argument in (("search", "query"), ("context", "question")):
+        rows = harness.rows(tool, **{argument: question})
+        assert rows[0] == translated and "密码.md" in rows[1]
+    monkeypatch.setattr(dictionary, "PACKAGE", "no-such-package")
+    dictionary.load_meanings.cache_clear()
+    rows = harness.rows("search", query=question)
+    dictionary.load_meanings.cache_clear()
+    assert rows[0].startswith("(without a dictionary, only common words were translated into Chinese; ask")

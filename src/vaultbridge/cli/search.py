@@ -110,6 +110,8 @@ def _rank(engine: Engine, query: str, args: argparse.Namespace) -> RankedPage:
 
 
 def _show_ranked(engine: Engine, page: RankedPage, args: argparse.Namespace, reason: str) -> None:
+    from vaultbridge.index.ranking.plain_words import describe_translation
+
     if args.json:
         emit({**_describe(page), "reason": reason})
         return
@@ -119,7 +121,7 @@ def _show_ranked(engine: Engine, page: RankedPage, args: argparse.Namespace, rea
         sys.stderr.write(f"without {engine.embeddings.settings.model}: {problem}\n")
     missing = f"; {reason}: ranked as plain words" if reason else ""
     if not page.with_all_words and not reason:
-        missing = "; no note has all the words"
+        missing = f"; {describe_translation(page) or 'no note has all the words'}"
     if page.left_out:
         missing += f"; {page.left_out} of the most common words of the long question were left out"
     _show_total(len(page.notes), page.total, args.offset, missing, more=page.more)

@@ -27,6 +27,7 @@ from vaultbridge.engine.passages import (
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.index.fold import fold_text, split_words
 from vaultbridge.index.ranking.boilerplate import find_boilerplate, leave_out
+from vaultbridge.index.ranking.plain_words import describe_translation
 from vaultbridge.index.ranking.question import read_question
 from vaultbridge.links.resolve import file_name
 from vaultbridge.markdown.text import decode, replace_surrogates, split_with_starts
@@ -131,7 +132,8 @@ class GatheredContext(Struct, frozen=True):
     """`passages` in reading order: the best note first, each note from top to bottom. `linked` are the notes
     that they link to most. `notes` have a word of the question, and `more` is True if even more notes do;
     `with_all_words` have them all. During a first build `complete` is False, and `indexed` of `searchable`
-    notes were searched. `left_out` counts the words of a very long question that were not looked up."""
+    notes were searched. `left_out` counts the words of a very long question that were not looked up;
+    `translation` says into which language they were translated."""
 
     passages: tuple[ContextPassage, ...]
     linked: tuple[LinkedNote, ...]
@@ -143,6 +145,7 @@ class GatheredContext(Struct, frozen=True):
     searchable: int
     left_out: int = 0
     more: bool = False
+    translation: str = ""
 
 
 class _Candidate(Struct):
@@ -187,6 +190,7 @@ def gather(engine: Engine, question: str, *, max_chars: int = DEFAULT_CHARS) -> 
             searchable=page.searchable,
             left_out=page.left_out,
             more=page.more,
+            translation=describe_translation(page),
         ),
         max_chars,
     )
@@ -443,7 +447,7 @@ def render(found: GatheredContext) -> str:
     """The passages, each below its place in brackets, then the links, then what was left out."""
     lines: list[str] = []
     if found.notes and not found.with_all_words:
-        lines.append("(no note has all the words)")
+        lines.append(f"({found.translation or 'no note has all the words'})")
     if found.left_out:
         lines.append(f"(a long question: {found.left_out} of its most common words were left out)")
     path = ""
@@ -473,7 +477,7 @@ def _render_place(path: str, heading: str, line: int) -> str:
 
 def _render_ending(found: GatheredContext) -> str:
     if not found.notes:
-        return "(no note has any of the words)"
+        return f"(no note has any of the words{found.translation and f'; {found.translation}'})"
     shown = len({passage.path for passage in found.passages})
     if not shown:
         return "(nothing to quote; search lists what has the words)"

@@ -217,11 +217,14 @@ def _render_lines(matches: Iterable[HitMatch]) -> Iterator[str]:
 
 
 def _render_ranked(context: VaultContext, found: RankedPage, arguments: SearchArguments, reason: str) -> str:
+    from vaultbridge.index.ranking.plain_words import describe_translation
+
     notes = [] if found.complete else [describe_incomplete_index(found.indexed, found.searchable)]
     if reason:
         notes.append(AS_WORDS.format(reason))
     elif found.total and not found.with_all_words and not arguments.offset:
-        notes.append(NOT_ALL)
+        translation = describe_translation(found)
+        notes.append(f"({translation})" if translation else NOT_ALL)
     if found.left_out:
         notes.append(f"(a long question: {found.left_out} of its most common words were left out)")
     # A single word need not be marked: the reader knows it.

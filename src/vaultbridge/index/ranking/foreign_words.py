@@ -53,7 +53,7 @@ FAINT_SHARE: Final = 0.25
 """An ideograph in more than this share of the notes is not looked up: it says next to nothing, and costs most
 time."""
 
-JOINED_PAIRS: Final = 12
+JOINED_PAIRS: Final = 6
 JOINED_WORDS: Final = 5
 JOINED_SINGLES: Final = 3
 """The most pairs of words of a question whose Chinese translations are joined, and of how many translations

@@ -54,6 +54,16 @@ class Answered(Struct, frozen=True):
     reason: str = ""
 
 
+def describe_translation(page: RankedPage) -> str:
+    """Says into which language the words of an English question were translated, so that whoever can asks
+    in it; "" if they were not."""
+    if not page.translated:
+        return ""
+    language = page.translated.capitalize()
+    what = "the words" if page.by_dictionary else "without a dictionary, only common words"
+    return f"{what} were translated into {language}; ask in {language} if that is not what you want"
+
+
 def answer_query(
     query: str,
     rank: Callable[[str], RankedPage],

@@ -33,7 +33,7 @@ from vaultbridge.index.ranking.features import (
 from vaultbridge.index.ranking.function_words import MARKERS
 from vaultbridge.index.ranking.question import list_names, read_question
 from vaultbridge.index.ranking.views import ExtraView, Scored, Views
-from vaultbridge.index.ranking.vocabulary import Concept, Vocabulary, count_notes
+from vaultbridge.index.ranking.vocabulary import CHINESE, Concept, Vocabulary, count_notes
 from vaultbridge.index.store.database import Index, read_status
 from vaultbridge.links.resolve import name_key
 from vaultbridge.markdown.edits.change import split_lines
@@ -84,7 +84,8 @@ class RankedPage(Struct, frozen=True):
     """One page of notes. `total` counts all pages: the notes with a word of the question, at most
     RANKED_NOTES; `more` is True if there are more than that. `with_all_words` counts those that have all its
     words. During a first build `complete` is False, and `indexed` of `searchable` notes were searched.
-    `left_out` counts the words of a very long question that were not looked up."""
+    `left_out` counts the words of a very long question that were not looked up. `translated` is the language
+    that the words of a question in English were translated to, by a dictionary if there is one."""
 
     notes: tuple[RankedNote, ...]
     total: int
@@ -94,6 +95,8 @@ class RankedPage(Struct, frozen=True):
     searchable: int
     left_out: int = 0
     more: bool = False
+    translated: str = ""
+    by_dictionary: bool = False
 
 
 def rank(
@@ -134,6 +137,8 @@ def rank(
             status.total,
             ranking.left_out,
             ranking.more,
+            ranking.translated,
+            ranking.by_dictionary,
         )
 
 
@@ -155,12 +160,14 @@ class _Ranking:
         self.searchable = index.searchable(db)
         sizes, average = index.sizes(db)
         count = max(1, len(self.searchable))
-        usual, besides_english = find_languages(index, db)
+        usual, foreign = find_languages(index, db)
         question = read_question(self.text, usual)
         vocabulary = Vocabulary(index, db, count)
-        vocabulary.choose_foreign(question, besides_english, dictionaries)
+        vocabulary.choose_foreign(question, foreign, dictionaries)
         if vocabulary.surely_english:
             question = read_question(self.text, usual, "english")
+        self.translated = vocabulary.foreign if vocabulary.translates else ""
+        self.by_dictionary = vocabulary.has_dictionary
         short, self.left_out = shorten_question(vocabulary, question)
         self.shortened = short is not question
         self.names = list_names(question)
@@ -170,9 +177,9 @@ class _Ranking:
         self.extra_views = extra_views
         sure = any(unit.function and not unit.is_gram for unit in question.units)
         # Who asks in English about notes in another language does not want those in English first.
-        foreign = sure and question.language != usual and not vocabulary.has_dictionary
+        prefers = sure and question.language != usual and not vocabulary.translates
         self.reader = PassageReader(
-            db, self.concepts, self.paths, self.candidates.by_word, question.language if foreign else ""
+            db, self.concepts, self.paths, self.candidates.by_word, question.language if prefers else ""
         )
         self.views = Views(self.concepts, average)
 
@@ -378,20 +385,24 @@ def _joins(char: str) -> bool:
 COMMON_SHARE: Final = 0.2
 """A language is that of the vault if at least this share of the notes have its commonest words."""
 
+CHINESE_WORD: Final = "的"
+"""The commonest word of Chinese, which Japanese has only in rare words."""
+
 FORGOTTEN_CHANGE: Final = 0.5
 """By what share the number of notes must change before the vault's language is detected again. An edit does
 not change it, and detecting it takes some milliseconds."""
 
 
 def find_foreign_language(index: Index) -> str:
-    """Returns the language that most notes are in that are not in English, "" when none stands out."""
+    """Returns the language that English questions are translated to, because many notes are in it; "" when
+    none stands out."""
     with index.reading() as db:
         return find_languages(index, db)[1]
 
 
 def find_languages(index: Index, db: sqlite3.Connection) -> tuple[str, str]:
-    """Returns the language of most notes, and of most that are not in English, each "" when none stands
-    out."""
+    """Returns the language of most notes, and the one that English questions are translated to: Chinese if
+    it is common, otherwise that of most notes that are not in English. Each is "" when none stands out."""
     count = len(index.searchable(db))
     known = index.languages
     if known is not None and abs(count - known[0]) <= FORGOTTEN_CHANGE * known[0]:
@@ -405,9 +416,9 @@ def find_languages(index: Index, db: sqlite3.Connection) -> tuple[str, str]:
         for language in sorted(shares, key=shares.__getitem__, reverse=True)
         if shares[language] >= COMMON_SHARE
     ]
-    languages = (
-        next(iter(common), ""),
-        next((language for language in common if language != "english"), ""),
-    )
+    foreign = next((language for language in common if language != "english"), "")
+    if count_notes(db, CHINESE_WORD) >= COMMON_SHARE * max(1, count):
+        foreign = CHINESE
+    languages = (next(iter(common), ""), foreign)
     index.languages = (count, languages)
     return languages

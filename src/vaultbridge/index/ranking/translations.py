@@ -108,6 +108,7 @@ def _load_unspaced() -> tuple[tuple[str, str], ...]:
         for language in _UNSPACED
         for english, words in _load(language).items()
         for word in words
+        if len(word) > 1  # one ideograph is part of many words
     )
 
 

@@ -28,9 +28,6 @@ SYNONYMS: Final = 12
 their forms."""
 
 CHINESE: Final = "chinese"
-CHINESE_WORD: Final = "的"
-CHINESE_SHARE: Final = 0.2
-"""A vault has notes in Chinese if at least this share of them has the commonest word of the language."""
 
 
 class WeightedTerm(Struct, frozen=True):
@@ -115,17 +112,17 @@ class Vocabulary:
 
     @property
     def has_dictionary(self) -> bool:
-        """Whether the words are looked up in a dictionary, and not only in our own lists."""
+        """Whether words are looked up in a dictionary, and not only in our own lists."""
         return self.dictionary is not None or (self.foreign == CHINESE and bool(load_meanings()))
 
     def choose_foreign(self, question: Question, language: str, folders: tuple[Path, ...]) -> None:
-        """Translate an English question if many notes are in Chinese, or in this `language`. A question
-        without function words may be in English: of that, only words that no note has are translated, unless
-        the notes are in Chinese, which has other letters."""
+        """Translate an English question to this `language`, which many notes are in. A question without
+        function words may be in English: of that, only words that no note has are translated, unless the
+        notes are in Chinese, which has other letters."""
         if not all(unit.shown.isascii() for unit in question.units):
             return
-        if self.count_word(CHINESE_WORD) >= CHINESE_SHARE * self.count:
-            self.foreign = CHINESE
+        if language == CHINESE:
+            self.foreign = language
         elif language:
             words = [unit.words[0] for unit in question.units]
             english = count_function_words(words, "english")
