@@ -25,7 +25,7 @@ from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.beneath import status as exact_status
 from vaultbridge.vault.identity.recognize import VaultIdentity
 from vaultbridge.vault.identity.record import CONFIG_FOLDER
-from vaultbridge.vault.stored_names import StoredNames, find_other_spelling, ignores_case
+from vaultbridge.vault.stored_names import StoredNames, ignores_case
 
 VaultPath = NewType("VaultPath", str)
 
@@ -351,7 +351,7 @@ class Root:
     def _find_stored_name(self, folder: Path, name: str) -> str | None:
         if self.ignores_case:
             return self._stored_names.find(folder, name)
-        return find_other_spelling(folder, name)
+        return self._stored_names.find_other_spelling(str(folder), name)
 
     def match_spelling(self, path: VaultPath) -> VaultPath:
         """The path of something that will be created, with each existing folder spelled as on disk. Its own

@@ -1,8 +1,9 @@
-"""How a name is stored in a folder, when the disk finds it by other spellings too.
+"""How a name is stored in a folder, when it was asked for in another spelling.
 
 macOS and Windows ignore case, macOS also the Unicode form: a file that is found may have another name than
-the one that was asked for. There the system is asked for the stored name. Where it does not say (such a disk
-on Linux), the folder is listed, and the list is used again while the folder has not changed.
+the one that was asked for. There the system is asked for the stored name. Where it does not say, and where
+the disk tells spellings apart and the app does not, the folder is listed, and the list is used again while
+the folder has not changed: making one note asks seven times.
 """
 
 from __future__ import annotations
@@ -14,13 +15,19 @@ import unicodedata
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from vaultbridge.links.resolve import name_key
 from vaultbridge.system import is_racy
 
 LISTED_NAMES: Final = 100_000
 """How many names of folders are kept, about 10 MB. A vault with more is listed again from time to time."""
+
+ANSWERS: Final = 1000
+"""How many answers of `find_other_spelling` are kept for one folder: a batch has fewer operations."""
+
+TICK_NS: Final = 10_000_000
+"""The longest step of a system's clock of files (Linux at 100 Hz), and the unit in which exFAT counts."""
 
 _SYSTEM_PATH_BYTES: Final = 1024
 """macOS writes a path of at most this many bytes (PATH_MAX)."""
@@ -31,10 +38,12 @@ class _Listing(Struct):
     names: frozenset[str]
     by_key: dict[str, list[str]] | None = None
     """The names by the form in which they are compared, made when a name is not among them as it is."""
+    found: dict[str, str | None] = field(default_factory=dict)
+    """Answers of `find_other_spelling`: a change asks for its new name several times."""
 
 
 class StoredNames:
-    """The stored names of one vault whose disk ignores case."""
+    """The stored names of one vault."""
 
     def __init__(self) -> None:
         self._listings: dict[str, _Listing] = {}
@@ -70,6 +79,23 @@ class StoredNames:
             listing.by_key = by_key
         return choose_spelling(listing.by_key.get(name_key(wanted), []), wanted)
 
+    def find_other_spelling(self, folder: str, wanted: str) -> str | None:
+        """The name in a folder that is the wanted one in another Unicode form or, failing that, in another
+        case. For a disk that tells them apart."""
+        listing = self._list(folder)
+        if wanted not in listing.found:
+            key, plain, length = name_key(wanted), wanted.isascii(), len(wanted)
+            same = [
+                name
+                for name in listing.names
+                # Two names in ASCII that differ in length are not the same in any spelling.
+                if (len(name) == length or not plain or not name.isascii()) and name_key(name) == key
+            ]
+            if len(listing.found) >= ANSWERS:
+                listing.found.clear()
+            listing.found[wanted] = choose_spelling(sorted(same), wanted)
+        return listing.found[wanted]
+
     def _list(self, folder: str) -> _Listing:
         try:
             about = os.stat(folder)  # noqa: PTH116 - text
@@ -80,13 +106,22 @@ class StoredNames:
             listing = _Listing(stamp, frozenset(os.listdir(folder)))  # noqa: PTH208 - names
         except OSError:
             return _Listing((0, 0, 0), frozenset())
-        if not is_racy(about.st_mtime_ns, time.time_ns()):
+        if not _is_racy(about.st_mtime_ns, time.time_ns()):
             self._count += len(listing.names)
             if self._count > LISTED_NAMES:
                 self._listings = {}
                 self._count = len(listing.names)
             self._listings[folder] = listing
         return listing
+
+
+def _is_racy(mtime_ns: int, now_ns: int) -> bool:
+    """Whether a folder may have changed again without a new time. A file system whose times are finer than
+    `TICK_NS` takes them from the system's clock, so that notes made one after the other need one listing
+    each and not seven."""
+    if mtime_ns % TICK_NS:
+        return now_ns - mtime_ns <= 2 * TICK_NS
+    return is_racy(mtime_ns, now_ns)
 
 
 def ignores_case(folder: Path) -> bool | None:
@@ -102,17 +137,6 @@ def ignores_case(folder: Path) -> bool | None:
     except OSError:
         pass
     return None
-
-
-def find_other_spelling(folder: Path, wanted: str) -> str | None:
-    """The name in a folder that is the wanted one in another Unicode form or, failing that, in another
-    case."""
-    try:
-        names = sorted(os.listdir(folder))  # noqa: PTH208 - names
-    except OSError:
-        return None
-    key = name_key(wanted)
-    return choose_spelling([name for name in names if name_key(name) == key], wanted)
 
 
 def choose_spelling(names: list[str], wanted: str) -> str | None:
