@@ -12,7 +12,6 @@ from vaultbridge.index.store import schema
 from vaultbridge.index.store.database import Index, write_meta
 from vaultbridge.index.store.file_cache import FileCache, find_differing
 from vaultbridge.index.store.write import remove_file
-from vaultbridge.index.totals import Totals
 
 NAMES = ("a.md", "b.md", "Sub/a.md", "Sub/deep/c.md", "Zz/a.md", "Zz/d.canvas", "i.png", "Zz/i.png", "é.md")
 
@@ -116,7 +115,7 @@ def test_what_was_rolled_back_is_not_remembered(make_vault: MakeVault) -> None:
     assert len(vault.index.table()) == 2
     with pytest.raises(ZeroDivisionError), vault.index.writing() as db:
         (id_,) = db.execute("SELECT id FROM files WHERE path = 'b.md'").fetchone()
-        remove_file(db, id_, "b.md", Totals(db))
+        remove_file(db, id_, "b.md")
         assert list(vault.index.table_while_writing(db)) == ["a.md"]
         raise ZeroDivisionError
     vault.write({"c.md": ""})

@@ -311,6 +311,11 @@ class Queries:
 
         return listing.list_properties(self.index())
 
+    def property_count(self) -> int:
+        from vaultbridge.index import listing
+
+        return listing.count_properties(self.index())
+
     def property_values(self, name: str, *, limit: int = ALL, offset: int = 0) -> ListPage[PropertyValue]:
         from vaultbridge.index import listing
 

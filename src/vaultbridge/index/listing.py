@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterator
 from heapq import nsmallest
 from typing import Any, Final, Generic, Literal, TypeVar
 
@@ -16,20 +17,11 @@ import msgspec
 from msgspec import Struct
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.index import totals
 from vaultbridge.index.fold import fold_text, split_words
+from vaultbridge.index.query.match import flatten_values
 from vaultbridge.index.query.needle import match_each_word
 from vaultbridge.index.store.database import Index, read_status
 from vaultbridge.index.store.rows import decode_note
-from vaultbridge.index.totals import (
-    DATED,
-    PROPERTY,
-    PROPERTY_TYPE,
-    PROPERTY_VALUE,
-    TAG,
-    TASK,
-    Counts,
-)
 from vaultbridge.links.resolve import name_key
 from vaultbridge.vault.paths import VaultPath
 
@@ -39,6 +31,14 @@ T = TypeVar("T")
 
 NO_LIMIT: Final = -1
 """The limit that means no limit, as in SQL."""
+
+TAG_LEVELS: Final = 100
+"""The most parents of one tag that are counted. Nobody nests ten; ten thousand would take gigabytes, because
+each is counted with all above it."""
+
+VALUE_CHARS: Final = 200
+"""The longest property value that is counted. Counts are used to show the most frequent values; a longer text
+hardly ever occurs in two notes."""
 
 MAX_VALUES: Final = 20
 """The most values listed for one property, most frequent first."""
@@ -121,20 +121,40 @@ class FileInfo(Struct, frozen=True):
 
 
 def list_tags(index: Index) -> list[TagCount]:
-    """Returns every tag and parent tag by name, in its most frequent spelling."""
+    """Returns every tag and parent tag by name, in its most frequent spelling. A note counts once for a tag
+    and once for each parent tag, under the spelling that comes first."""
+    notes: dict[str, set[str]] = {}
+    spellings: dict[str, dict[str, int]] = {}
+    places: dict[str, int] = {}
     with index.reading() as db:
-        counts = totals.read_counts(db, (TAG,), "tags")
-    found: dict[str, list[tuple[int, int, str]]] = {}
-    for (_, key, name), (notes, places) in counts.items():
-        found.setdefault(key, []).append((-notes, places, name))
+        rows = db.execute(
+            "SELECT key, name, group_concat(file), sum(count) FROM tags GROUP BY key, name ORDER BY key, name"
+        ).fetchall()
+    for key, name, joined, count in rows:
+        files = set(joined.split(","))
+        for part in _list_levels(key):
+            # Folding changes the length of a few rare letters; then the key serves as the name.
+            spelling = name[: len(part)] if len(name) == len(key) else part
+            known = notes.setdefault(part, set())
+            counted = spellings.setdefault(part, {})
+            counted[spelling] = counted.get(spelling, 0) + len(files - known)
+            places[part] = places.get(part, 0) + count
+            known |= files
     return [
         TagCount(
-            min(spellings, key=lambda row: (row[0], row[2]))[2],
-            -sum(notes for notes, _, _ in spellings),
-            sum(places for _, places, _ in spellings),
+            min(counted, key=lambda spelling: (-counted[spelling], spelling)), len(notes[key]), places[key]
         )
-        for key, spellings in sorted(found.items())
+        for key, counted in sorted(spellings.items())
     ]
+
+
+def _list_levels(key: str) -> Iterator[str]:
+    """A tag's key and those of the tags above it, the top one first."""
+    at = level = 0
+    while at >= 0:
+        level += 1
+        at = key.find("/", at + 1) if level <= TAG_LEVELS else -1
+        yield key if at < 0 else key[:at]
 
 
 def list_notes_with_tag(index: Index, name: str) -> list[VaultPath]:
@@ -156,31 +176,35 @@ def list_notes_with_tag(index: Index, name: str) -> list[VaultPath]:
 
 def list_properties(index: Index) -> list[PropertySummary]:
     """Returns every property in use by name, in its most frequent spelling."""
+    names: dict[str, Counter[str]] = {}
+    types: dict[str, Counter[str]] = {}
+    values: dict[str, Counter[str]] = {}
     with index.reading() as db:
-        counts = _read_property_counts(db)
-    parts: dict[str, dict[str, dict[str, int]]] = {PROPERTY: {}, PROPERTY_TYPE: {}, PROPERTY_VALUE: {}}
-    for (what, key, name), (notes, _) in counts.items():
-        parts[what].setdefault(key, {})[name] = notes
+        # Counting here is faster than GROUP BY, which sorts all values.
+        rows = Counter[tuple[str, str, str, str]](db.execute("SELECT key, name, type, value FROM properties"))
+    for (key, name, type_, value), count in rows.items():
+        names.setdefault(key, Counter())[name] += count
+        types.setdefault(key, Counter())[type_] += count
+        counted = values.setdefault(key, Counter())
+        for text in dict.fromkeys(flatten_values(_decode_json(value))):
+            if len(text) <= VALUE_CHARS:
+                counted[text] += count
     return [
         PropertySummary(
             next(iter(_take_frequent(spellings, 1))),
-            sum(spellings.values()),
-            _take_frequent(parts[PROPERTY_TYPE][key], None),
-            _take_frequent(parts[PROPERTY_VALUE].get(key, {}), MAX_VALUES),
+            spellings.total(),
+            _take_frequent(types[key], None),
+            _take_frequent(values[key], MAX_VALUES),
         )
-        for key, spellings in sorted(parts[PROPERTY].items())
+        for key, spellings in sorted(names.items())
     ]
 
 
-def _read_property_counts(db: sqlite3.Connection) -> Counts:
-    """Returns the counts of all properties, of their types and of at least their most frequent values."""
-    if not totals.are_current(db):
-        return totals.read_counts(db, (PROPERTY, PROPERTY_TYPE, PROPERTY_VALUE), "properties")
-    counts = totals.read(db, PROPERTY, PROPERTY_TYPE)
-    for key in {key for _, key, _ in counts}:
-        for name, notes, places in totals.list_frequent(db, PROPERTY_VALUE, key, limit=MAX_VALUES):
-            counts[PROPERTY_VALUE, key, name] = (notes, places)
-    return counts
+def count_properties(index: Index) -> int:
+    """Returns how many properties are in use."""
+    with index.reading() as db:
+        (count,) = db.execute("SELECT count(DISTINCT key) FROM properties").fetchone()
+    return int(count)
 
 
 def list_property_values(
@@ -224,10 +248,7 @@ def list_tasks(
     conditions, values = _make_conditions(status, path_prefix, due_before, due_after)
     with index.reading() as db:
         if not wanted and not wanted_tag and places is None:
-            if not path_prefix and not due_before and not due_after:
-                counts = _add_task_counts(totals.read_counts(db, (TASK,), "tasks"), status)
-            else:
-                counts = _count_tasks(db, conditions, values)
+            counts = _count_tasks(db, conditions, values)
             found = _read_task_page(db, conditions, values, counts, limit, offset)
             total = sum(counts)
         else:
@@ -317,19 +338,6 @@ def _make_conditions(
         conditions.append("due > ?")
         values.append(due_after)
     return conditions, values
-
-
-def _add_task_counts(counts: Counts, status: str) -> tuple[int, int]:
-    """Returns how many tasks of a status have a due date, and how many have none."""
-    dated = undated = 0
-    for (_, mark, kind), (count, _) in counts.items():
-        if (
-            status in ("any", mark)
-            or (status == "open" and mark == " ")
-            or (status == "done" and mark != " ")
-        ):
-            dated, undated = (dated + count, undated) if kind == DATED else (dated, undated + count)
-    return dated, undated
 
 
 def _count_tasks(db: sqlite3.Connection, conditions: list[str], values: list[str]) -> tuple[int, int]:
