@@ -1,6 +1,6 @@
 """Lists what a vault contains, a page at a time: files, folders, problems, duplicate names, conflict copies.
 
-Files that the app ignores are included. An SQL index gives a page of files without reading the rest.
+Files that the app ignores are included.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
-from vaultbridge.index.listing import NO_LIMIT, ListPage, has_non_ascii, join_files, take_page
+from vaultbridge.index.listing import NO_LIMIT, ListPage, has_non_ascii, take_page
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.store.rows import decode_note
 from vaultbridge.links.resolve import folder_of
@@ -125,8 +125,7 @@ def list_files(
         conditions.append("path > ? AND path < ?")
         values += [folder + "/", folder + "0"]
     if kind:
-        # Most files are notes, so skipping the others on the way is faster than sorting all notes.
-        conditions.append("+kind = ?" if kind == "note" and order != "path" else "kind = ?")
+        conditions.append("kind = ?")
         values.append(kind)
     if after:
         conditions.append("path > ?")
@@ -185,8 +184,8 @@ def list_problems(index: Index, *, limit: int = NO_LIMIT, offset: int = 0) -> Li
     with index.reading() as db:
         (total,) = db.execute("SELECT count(*) FROM problems").fetchone()
         rows = db.execute(
-            f"SELECT path, code, message, line FROM {join_files('problems', total)}"
-            " ON files.id = file ORDER BY path, seq LIMIT ? OFFSET ?",
+            "SELECT path, code, message, line FROM problems JOIN files ON files.id = file"
+            " ORDER BY path, seq LIMIT ? OFFSET ?",
             (limit, offset),
         ).fetchall()
     return ListPage(tuple(FoundProblem(VaultPath(path), *about) for path, *about in rows), total)

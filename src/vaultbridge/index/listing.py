@@ -43,10 +43,6 @@ hardly ever occurs in two notes."""
 MAX_VALUES: Final = 20
 """The most values listed for one property, most frequent first."""
 
-FEW_ROWS: Final = 2000
-"""Up to about this many rows are collected and sorted, which takes some milliseconds. With more, it is faster
-to go through all files in order until the page is full."""
-
 LIKE_CHARS: Final = 1000
 """Longer texts are not given to LIKE, which refuses patterns of more than 50,000 bytes."""
 
@@ -215,8 +211,8 @@ def list_property_values(
     with index.reading() as db:
         (total,) = db.execute("SELECT count(*) FROM properties WHERE key = ?", (key,)).fetchone()
         rows = db.execute(
-            f"SELECT path, name, type, value FROM {join_files('properties', total)}"
-            " ON files.id = file WHERE properties.key = ? ORDER BY path, seq LIMIT ? OFFSET ?",
+            "SELECT path, name, type, value FROM properties JOIN files ON files.id = file"
+            " WHERE properties.key = ? ORDER BY path, seq LIMIT ? OFFSET ?",
             (key, limit, offset),
         ).fetchall()
     found = (
@@ -248,9 +244,12 @@ def list_tasks(
     conditions, values = _make_conditions(status, path_prefix, due_before, due_after)
     with index.reading() as db:
         if not wanted and not wanted_tag and places is None:
-            counts = _count_tasks(db, conditions, values)
-            found = _read_task_page(db, conditions, values, counts, limit, offset)
-            total = sum(counts)
+            tasks = _select_tasks(conditions)
+            (total,) = db.execute(f"SELECT count(*) FROM {tasks}", values).fetchone()
+            found = db.execute(
+                f"SELECT {_TASK} FROM {tasks} ORDER BY due IS NULL, due, path, seq LIMIT ? OFFSET ?",
+                (*values, limit, offset),
+            ).fetchall()
         else:
             words = split_words(f"{text} {tag}")
             matching = _find_tasks(index, db, conditions, values, wanted, wanted_tag, words, places)
@@ -311,8 +310,8 @@ def _read_tasks(db: sqlite3.Connection, wanted: list[tuple[int, int]]) -> list[t
 
 
 def _select_tasks(conditions: list[str]) -> str:
-    joined = " JOIN files ON files.id = file" if any("path" in condition for condition in conditions) else ""
-    return f"tasks{joined}" + (f" WHERE {' AND '.join(conditions)}" if conditions else "")
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    return f"tasks JOIN files ON files.id = file{where}"
 
 
 def _make_conditions(
@@ -340,50 +339,6 @@ def _make_conditions(
     return conditions, values
 
 
-def _count_tasks(db: sqlite3.Connection, conditions: list[str], values: list[str]) -> tuple[int, int]:
-    """Counts the tasks that meet the conditions: those with a due date, and those without."""
-    statement = f"SELECT count(due), count(*) FROM {_select_tasks(conditions)}"
-    (dated, total) = db.execute(statement, values).fetchone()
-    return dated, total - dated
-
-
-def _read_task_page(
-    db: sqlite3.Connection,
-    conditions: list[str],
-    values: list[str],
-    counts: tuple[int, int],
-    limit: int,
-    offset: int,
-) -> list[tuple[Any, ...]]:
-    """Reads dated tasks through the index on due dates, then the others in the order of their paths. Each
-    query stops at the end of the page; a single sorted query would have to read every task."""
-    dated, undated = counts
-    more = "".join(f" AND {condition}" for condition in conditions)
-    # The plus keeps SQLite from using the index on the status, which would force it to sort.
-    by_due = more.replace("status", "+status")
-    found: list[tuple[Any, ...]] = []
-    if offset < dated:
-        found = db.execute(
-            f"SELECT {_TASK} FROM tasks CROSS JOIN files ON files.id = file"
-            f" WHERE due IS NOT NULL{by_due} ORDER BY due, path, seq LIMIT ? OFFSET ?",
-            (*values, limit, offset),
-        ).fetchall()
-    left = limit - len(found)
-    if left and undated:
-        found += db.execute(
-            f"SELECT {_TASK} FROM {join_files('tasks', undated)} ON files.id = file"
-            f" WHERE due IS NULL{more} ORDER BY path, seq LIMIT ? OFFSET ?",
-            (*values, left, max(0, offset - dated)),
-        ).fetchall()
-    return found
-
-
-def join_files(table: str, rows: int) -> str:
-    """Returns the SQL join that is fastest for one page, by path, of a table with this many `rows`. Without
-    it, SQLite would go through all files for a single row."""
-    return f"{table} CROSS JOIN files" if rows < FEW_ROWS else f"files CROSS JOIN {table}"
-
-
 def _has_tag(text: str, wanted: str) -> bool:
     return any(
         word == "#" + wanted or word.startswith("#" + wanted + "/")
@@ -400,9 +355,8 @@ def list_recent(
     """Returns the files that were modified last, newest first."""
     marks = ", ".join("?" * len(kinds))
     with index.reading() as db:
-        # The plus keeps SQLite from using the index on the kind, which may match 100,000 files.
         rows = db.execute(
-            f"SELECT path, kind, size, mtime_ns FROM files WHERE +kind IN ({marks})"
+            f"SELECT path, kind, size, mtime_ns FROM files WHERE kind IN ({marks})"
             " ORDER BY mtime_ns DESC, path LIMIT ?",
             (*kinds, limit),
         )

@@ -129,13 +129,8 @@ SECONDARY: Final = {
     "links_exact": "CREATE INDEX links_exact ON links (exact_key) WHERE exact_key IS NOT NULL",
     "tags_file": "CREATE INDEX tags_file ON tags (file)",
     "aliases_file": "CREATE INDEX aliases_file ON aliases (file)",
-    "files_modified": "CREATE INDEX files_modified ON files (mtime_ns DESC, path)",
     "files_ignored": "CREATE INDEX files_ignored ON files (path) WHERE ignored",
-    "files_size": "CREATE INDEX files_size ON files (size DESC, path)",
-    "files_kind": "CREATE INDEX files_kind ON files (kind, path)",
     "links_missing": "CREATE INDEX links_missing ON links (missing) WHERE missing IS NOT NULL",
-    "tasks_status": "CREATE INDEX tasks_status ON tasks (status)",
-    "tasks_due": "CREATE INDEX tasks_due ON tasks (due, status) WHERE due IS NOT NULL",
     "properties_file": "CREATE INDEX properties_file ON properties (file)",
 }
 """Created after a first build has filled the tables: sorting once is faster than inserting in random
