@@ -21,7 +21,6 @@ from vaultbridge.index.query.relevance import compute_idf
 from vaultbridge.index.ranking.dictd import Dictionary, open_dictionary
 from vaultbridge.index.ranking.dictionary import PHRASE_WORDS, find_chinese, load_meanings, look_up
 from vaultbridge.index.ranking.forms import (
-    CACHED_FORMS,
     FORMS,
     STEM_CHARS,
     find_forms,
@@ -32,7 +31,7 @@ from vaultbridge.index.ranking.function_words import count_function_words
 from vaultbridge.index.ranking.question import GRAM, UNITS, Question, Unit, split_grams
 from vaultbridge.index.ranking.synonyms import find_irregular_forms, find_synonyms, respell
 from vaultbridge.index.ranking.translations import translate, translate_unspaced
-from vaultbridge.index.store.database import EXPANSION, Index, read_meta
+from vaultbridge.index.store.database import EXPANSION, Index
 from vaultbridge.index.word_table import WordTable
 
 FORM_WEIGHT: Final = 0.6
@@ -134,10 +133,6 @@ class Vocabulary:
         self.dictionary: Dictionary | None = None
         self.surely_english = False
         self.table = WordTable(db)
-        generation = read_meta(db, "generation")
-        if index.forms is None or index.forms[0] != generation:
-            index.forms = (generation, {})
-        self._forms = index.forms[1]
 
     def holds(self, word: str) -> bool:
         return self.table.holds(f'"{word}"')
@@ -175,12 +170,7 @@ class Vocabulary:
 
     def find_forms(self, word: str, written: str, language: str) -> list[str]:
         """Returns at most FORMS other words with the same stem. `written` is the word with its accents."""
-        key = (language, word, written)
-        forms = self._forms.get(key)
-        if forms is None:
-            forms = find_forms(self.db, word, written, language)
-            if len(self._forms) < CACHED_FORMS:
-                self._forms[key] = forms
+        forms = find_forms(self.db, word, written, language)
         return list(islice(filter(self.holds, forms), FORMS))
 
 

@@ -383,10 +383,6 @@ def _joins(char: str) -> bool:
 COMMON_SHARE: Final = 0.2
 """A language is that of the vault if at least this share of the notes have its commonest words."""
 
-FORGOTTEN_CHANGE: Final = 0.5
-"""By what share the number of notes must change before the vault's language is detected again. An edit does
-not change it, and detecting it takes some milliseconds."""
-
 
 def find_foreign_language(index: Index) -> str:
     """Returns the language that most notes are in that are not in English, "" when none stands out."""
@@ -398,9 +394,6 @@ def find_languages(index: Index, db: sqlite3.Connection) -> tuple[str, str]:
     """Returns the language of most notes, and of most that are not in English, each "" when none stands
     out."""
     count = len(index.searchable(db))
-    known = index.languages
-    if known is not None and abs(count - known[0]) <= FORGOTTEN_CHANGE * known[0]:
-        return known[1]
     shares = {
         language: sum(count_notes(db, word) for word in words) / len(words) / max(1, count)
         for language, words in MARKERS.items()
@@ -410,9 +403,4 @@ def find_languages(index: Index, db: sqlite3.Connection) -> tuple[str, str]:
         for language in sorted(shares, key=shares.__getitem__, reverse=True)
         if shares[language] >= COMMON_SHARE
     ]
-    languages = (
-        next(iter(common), ""),
-        next((language for language in common if language != "english"), ""),
-    )
-    index.languages = (count, languages)
-    return languages
+    return next(iter(common), ""), next((language for language in common if language != "english"), "")
