@@ -249,10 +249,10 @@ def list_tasks(
     conditions, values = _make_conditions(status, path_prefix, due_before, due_after)
     with index.reading() as db:
         if not wanted and not wanted_tag and places is None:
-            tasks = _select_tasks(conditions)
-            (total,) = db.execute(f"SELECT count(*) FROM {tasks}", values).fetchone()
+            (total,) = db.execute(f"SELECT count(*) FROM {_select_tasks(conditions)}", values).fetchone()
             found = db.execute(
-                f"SELECT {_TASK} FROM {tasks} ORDER BY due IS NULL, due, path, seq LIMIT ? OFFSET ?",
+                f"SELECT {_TASK} FROM {_select_tasks(conditions, with_files=True)}"
+                " ORDER BY due IS NULL, due, path, seq LIMIT ? OFFSET ?",
                 (*values, limit, offset),
             ).fetchall()
         else:
@@ -314,9 +314,10 @@ def _read_tasks(db: sqlite3.Connection, wanted: list[tuple[int, int]]) -> list[t
     return [db.execute(statement, task).fetchone() for task in wanted]
 
 
-def _select_tasks(conditions: list[str]) -> str:
+def _select_tasks(conditions: list[str], *, with_files: bool = False) -> str:
+    with_files = with_files or any("path" in condition for condition in conditions)
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    return f"tasks JOIN files ON files.id = file{where}"
+    return f"tasks{' JOIN files ON files.id = file' if with_files else ''}{where}"
 
 
 def _make_conditions(
