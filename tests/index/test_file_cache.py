@@ -10,9 +10,8 @@ import pytest
 from support.index import Vault
 from vaultbridge.index.store import schema
 from vaultbridge.index.store.database import Index, write_meta
-from vaultbridge.index.store.file_cache import FileCache, find_differing
+from vaultbridge.index.store.file_cache import FileCache
 from vaultbridge.index.store.write import remove_file
-from vaultbridge.index.totals import Totals
 
 NAMES = ("a.md", "b.md", "Sub/a.md", "Sub/deep/c.md", "Zz/a.md", "Zz/d.canvas", "i.png", "Zz/i.png", "é.md")
 
@@ -116,7 +115,7 @@ def test_what_was_rolled_back_is_not_remembered(make_vault: MakeVault) -> None:
     assert len(vault.index.table()) == 2
     with pytest.raises(ZeroDivisionError), vault.index.writing() as db:
         (id_,) = db.execute("SELECT id FROM files WHERE path = 'b.md'").fetchone()
-        remove_file(db, id_, "b.md", Totals(db))
+        remove_file(db, id_, "b.md")
         assert list(vault.index.table_while_writing(db)) == ["a.md"]
         raise ZeroDivisionError
     vault.write({"c.md": ""})
@@ -173,12 +172,3 @@ def test_what_is_ignored_during_a_first_build_is_not_searched(make_vault: MakeVa
     with vault.index.reading() as db:
         assert [*vault.index.view_paths(db).values()] == ["a.md"]
         assert len(vault.index.searchable(db)) == 1
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_the_paths_that_differ_between_two_states_are_found(seed: int) -> None:
-    draw = random.Random(seed)
-    before, after = ({id_: draw.choice("abc") for id_ in draw.sample(range(9), 5)} for _ in range(2))
-    removed, added = find_differing(before, after)
-    assert sorted(removed) == sorted(path for id_, path in before.items() if after.get(id_) != path)
-    assert sorted(added) == sorted(path for id_, path in after.items() if before.get(id_) != path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from bisect import bisect_left
 from collections import Counter
 from itertools import islice
 
@@ -45,7 +44,7 @@ def count_one_by_one(names: NameText, wanted: str) -> Counter[int]:
 
 
 @pytest.mark.parametrize("most", [2, 5, 2000])
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(40))
 def test_groups_are_counted_as_by_a_loop_over_the_names(
     monkeypatch: pytest.MonkeyPatch, seed: int, most: int
 ) -> None:
@@ -54,13 +53,8 @@ def test_groups_are_counted_as_by_a_loop_over_the_names(
     draw = random.Random(seed)
     paths = sorted(draw.sample([folder + name for folder in FOLDERS for name in NAMES], draw.randint(0, 40)))
     names = NameText(paths)
-    for _ in range(10):
-        for wanted in map(fold_text, WANTED):
-            assert names.count_shared_groups(wanted) == count_one_by_one(names, wanted)
-        path = draw.choice(FOLDERS) + draw.choice(NAMES)
-        at = bisect_left(names.names, path)
-        names = names.replace(at, 1, ()) if path in names.names else names.replace(at, 0, (path,))
-        assert list(names.names) == sorted(names.names)
+    for wanted in map(fold_text, WANTED):
+        assert names.count_shared_groups(wanted) == count_one_by_one(names, wanted)
 
 
 def test_an_alias_is_in_no_folder() -> None:

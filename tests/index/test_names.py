@@ -133,9 +133,8 @@ def test_new_files_are_offered_too(make_vault: MakeVault) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_after_changes_the_same_names_are_offered_as_by_a_new_reader(
-    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch, seed: int
+    make_vault: MakeVault, seed: int
 ) -> None:
-    monkeypatch.setattr("vaultbridge.index.names.REPLACED_NAMES", 3)
     draw = random.Random(seed)
     vault = make_vault(FILES)
     kept = {hidden: NameLookup(vault.limit(hidden)) for hidden in ("none/", "Deep/")}

@@ -51,11 +51,7 @@ def dump(index: Index) -> dict[str, Any]:
         for statement, part in _DUMPED:
             for id_, *values in db.execute(statement):
                 content[names[id_]].setdefault(part, []).append(_make_comparable(part, values, names))
-        dumped = {path: content[path] for path in sorted(content)}
-        # No path begins with a slash.
-        dumped["/totals"] = db.execute("SELECT * FROM totals ORDER BY what, key, name").fetchall()
-        dumped["/marks"] = db.execute("SELECT * FROM marks ORDER BY what, name").fetchall()
-        return dumped
+        return {path: content[path] for path in sorted(content)}
     finally:
         db.close()
 

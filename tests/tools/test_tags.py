@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from support.tools import Small
 from vaultbridge.errors import EditRefused, InvalidArgument, NotFound, StaleWrite
-from vaultbridge.index.totals import TAG_LEVELS
+from vaultbridge.index.listing import TAG_LEVELS
 from vaultbridge.vault.scope import Scope
 
 FILES = {

@@ -144,12 +144,12 @@ class Queries:
         """The files that exist for the caller. Shared: copy it before you change it."""
         return self.index().table()
 
-    def visible_names(self) -> tuple[Mapping[int, str], FileTable]:
-        """The files that exist for the caller, at one moment: their paths by id, and the files by name. The
-        former is the same object until they change. Shared: do not change either."""
+    def visible_paths(self) -> Mapping[int, str]:
+        """The paths by id of the files that exist for the caller: the same object until they change. Shared:
+        do not change it."""
         index = self.index()
         with index.reading() as db:
-            return index.paths(db), index.table(db)
+            return index.paths(db)
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
@@ -310,6 +310,11 @@ class Queries:
         from vaultbridge.index import listing
 
         return listing.list_properties(self.index())
+
+    def property_count(self) -> int:
+        from vaultbridge.index import listing
+
+        return listing.count_properties(self.index())
 
     def property_values(self, name: str, *, limit: int = ALL, offset: int = 0) -> ListPage[PropertyValue]:
         from vaultbridge.index import listing

@@ -1,23 +1,20 @@
 """Lists what a vault contains, a page at a time: files, folders, problems, duplicate names, conflict copies.
 
-Files that the app ignores are included. The stored totals and an SQL index give a page without reading the
-rest.
+Files that the app ignores are included.
 """
 
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Iterator
 from typing import Any, Final, Literal
 
 from msgspec import Struct
 
-from vaultbridge.index import totals
-from vaultbridge.index.listing import NO_LIMIT, ListPage, has_non_ascii, join_files, take_page
+from vaultbridge.index.listing import NO_LIMIT, ListPage, has_non_ascii, take_page
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.store.rows import decode_note
-from vaultbridge.index.totals import FILE, FOLDER, PROBLEM
+from vaultbridge.links.resolve import folder_of
 from vaultbridge.markdown.model import Note
 from vaultbridge.vault.cloud import Conflict, detect_conflict
 from vaultbridge.vault.paths import VaultPath, Visible
@@ -78,8 +75,7 @@ class FoundProblem(Struct, frozen=True):
 def count_by_kind(index: Index) -> dict[str, int]:
     """Counts the files of each kind."""
     with index.reading() as db:
-        counts = totals.read_counts(db, (FILE,), "files")
-    return {name: count for (what, _, name), (count, _) in counts.items() if what == FILE}
+        return dict(db.execute("SELECT kind, count(*) FROM files GROUP BY kind"))
 
 
 def list_untagged(index: Index) -> set[str]:
@@ -101,8 +97,14 @@ def list_untagged(index: Index) -> set[str]:
 def count_by_folder(index: Index) -> dict[str, int]:
     """Counts the files in each folder and its subfolders, by path; "" is the vault itself."""
     with index.reading() as db:
-        counts = totals.read_counts(db, (FOLDER,), "files")
-    return {key: places for (what, key, _), (_, places) in sorted(counts.items()) if what == FOLDER}
+        direct = index.folders(db)
+    counts: dict[str, int] = {}
+    for folder, count in direct.items():
+        counts[folder] = counts.get(folder, 0) + count
+        while folder:
+            folder = folder_of(folder)
+            counts[folder] = counts.get(folder, 0) + count
+    return dict(sorted(counts.items()))
 
 
 def list_files(
@@ -123,8 +125,7 @@ def list_files(
         conditions.append("path > ? AND path < ?")
         values += [folder + "/", folder + "0"]
     if kind:
-        # Most files are notes, so skipping the others on the way is faster than sorting all notes.
-        conditions.append("+kind = ?" if kind == "note" and order != "path" else "kind = ?")
+        conditions.append("kind = ?")
         values.append(kind)
     if after:
         conditions.append("path > ?")
@@ -175,18 +176,16 @@ def list_shallow_paths(index: Index, folder: str, depth: int) -> list[str]:
 def count_problems_by_code(index: Index) -> dict[str, int]:
     """Counts the problems of each code."""
     with index.reading() as db:
-        counts = totals.read_counts(db, (PROBLEM,), "problems")
-    return {key: count for (_, key, _), (count, _) in counts.items()}
+        return dict(db.execute("SELECT code, count(*) FROM problems GROUP BY code"))
 
 
 def list_problems(index: Index, *, limit: int = NO_LIMIT, offset: int = 0) -> ListPage[FoundProblem]:
     """Lists the problems that the parser found, by path, and within a note in the order of its text."""
     with index.reading() as db:
-        counts = totals.read_counts(db, (PROBLEM,), "problems")
-        total = sum(count for count, _ in counts.values())
+        (total,) = db.execute("SELECT count(*) FROM problems").fetchone()
         rows = db.execute(
-            f"SELECT path, code, message, line FROM {join_files('problems', total)}"
-            " ON files.id = file ORDER BY path, seq LIMIT ? OFFSET ?",
+            "SELECT path, code, message, line FROM problems JOIN files ON files.id = file"
+            " ORDER BY path, seq LIMIT ? OFFSET ?",
             (limit, offset),
         ).fetchall()
     return ListPage(tuple(FoundProblem(VaultPath(path), *about) for path, *about in rows), total)
@@ -197,20 +196,15 @@ def find_duplicates(
 ) -> ListPage[tuple[VaultPath, ...]]:
     """Returns groups of notes that share a name, so that a bare link to it is ambiguous; each sorted."""
     with index.reading() as db:
-        if totals.are_current(db):
-            marked = totals.list_marked(db, totals.DUPLICATE, limit, offset)
-            groups = [_list_named(db, key) for key, _ in marked]
-            return ListPage(tuple(groups), totals.count_marked(db, totals.DUPLICATE))
+        rows = db.execute(
+            "SELECT key, path FROM files WHERE kind = 'note' AND key IN (SELECT key FROM files"
+            " WHERE kind = 'note' GROUP BY key HAVING count(*) > 1) ORDER BY key, path"
+        )
         grouped: dict[str, list[VaultPath]] = {}
-        for key, path in db.execute("SELECT key, path FROM files WHERE kind = 'note' ORDER BY key, path"):
+        for key, path in rows:
             grouped.setdefault(key, []).append(VaultPath(path))
-    found = [tuple(group) for group in grouped.values() if len(group) > 1]
+    found = [tuple(group) for group in grouped.values()]
     return ListPage(tuple(take_page(found, limit=limit, offset=offset)), len(found))
-
-
-def _list_named(db: sqlite3.Connection, key: str) -> tuple[VaultPath, ...]:
-    rows = db.execute("SELECT path FROM files WHERE key = ? AND +kind = 'note' ORDER BY path", (key,))
-    return tuple(VaultPath(path) for (path,) in rows)
 
 
 def find_conflicts(
@@ -218,10 +212,6 @@ def find_conflicts(
 ) -> ListPage[tuple[VaultPath, Conflict]]:
     """Returns the conflict copies that a cloud service made, by path."""
     with index.reading() as db:
-        if totals.are_current(db):
-            marked = totals.list_marked(db, totals.CONFLICT, limit, offset)
-            rows = tuple((VaultPath(path), totals.decode_conflict(about)) for path, about in marked)
-            return ListPage(rows, totals.count_marked(db, totals.CONFLICT))
         beside = frozenset(index.paths(db).values())
     found = [
         (VaultPath(path), conflict)

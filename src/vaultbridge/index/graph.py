@@ -15,14 +15,11 @@ import sqlite3
 from collections.abc import Iterable
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from vaultbridge.index import totals
-from vaultbridge.index.listing import FEW_ROWS, NO_LIMIT, ListPage, join_files, take_page
+from vaultbridge.index.listing import NO_LIMIT, ListPage, take_page
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.store.rows import AMBIGUOUS, EMBED, decode_link_kind, decode_links
 from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, split_for_sql
-from vaultbridge.index.totals import MISSING
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.links.graph import Neighbours
 from vaultbridge.markdown.model import Link, LinkKind
@@ -113,54 +110,50 @@ class LinkGraph:
     ) -> ListPage[UnresolvedTarget]:
         """Returns targets without a file, most frequent first, each with at most `sources` of its notes."""
         with self._index.reading() as db:
-            if totals.are_current(db):
-                wanted = totals.list_frequent(db, MISSING, "", limit=limit, offset=offset)
-                rows = tuple(_read_target(db, *target, limit=sources) for target in wanted)
-                return ListPage(rows, totals.read_sum(db, MISSING).rows)
-            found = _find_unresolved(db)
-        page = take_page(found, limit=limit, offset=offset)
-        if sources != NO_LIMIT:
-            page = [replace(entry, sources=entry.sources[:sources]) for entry in page]
-        return ListPage(tuple(page), len(found))
+            statement = "SELECT count(DISTINCT missing) FROM links WHERE missing IS NOT NULL"
+            (total,) = db.execute(statement).fetchone()
+            keys = db.execute(
+                "SELECT missing FROM links WHERE missing IS NOT NULL GROUP BY missing"
+                " ORDER BY count(*) DESC, missing LIMIT ? OFFSET ?",
+                (limit, offset),
+            ).fetchall()
+            found = _read_targets(db, [key for (key,) in keys], sources)
+        return ListPage(tuple(found.values()), total)
 
     def unresolved_count(self) -> tuple[int, int]:
         """Returns how many links lead to no file, and how many different targets they have."""
         with self._index.reading() as db:
-            if totals.are_current(db):
-                stored = totals.read_sum(db, MISSING)
-                return stored.count, stored.rows
-            found = _find_unresolved(db)
-        return sum(entry.count for entry in found), len(found)
+            statement = "SELECT count(missing), count(DISTINCT missing) FROM links WHERE missing IS NOT NULL"
+            links, targets = db.execute(statement).fetchone()
+        return links, targets
 
     def unresolved_places(self, *, limit: int = NO_LIMIT, offset: int = 0) -> ListPage[tuple[VaultPath, str]]:
         """Returns each note with an unresolved link and its target, most frequent targets first."""
         with self._index.reading() as db:
-            if not totals.are_current(db):
-                pairs = [(path, entry.target) for entry in _find_unresolved(db) for path in entry.sources]
-                return ListPage(tuple(take_page(pairs, limit=limit, offset=offset)), len(pairs))
-            total = totals.read_sum(db, MISSING).places
-            rows: list[tuple[VaultPath, str]] = []
-            passed = 0
-            wanted = total if limit == NO_LIMIT else limit
-            for key, count, notes in totals.list_frequent(db, MISSING, ""):
-                if passed + notes > offset:
-                    skipped = max(0, offset - passed)
-                    entry = _read_target(db, key, count, notes, limit=wanted - len(rows), offset=skipped)
-                    rows += [(path, entry.target) for path in entry.sources]
-                passed += notes
-                if len(rows) >= wanted:
-                    break
-        return ListPage(tuple(rows), total)
+            (total,) = db.execute(
+                "SELECT count(*) FROM (SELECT DISTINCT missing, source FROM links WHERE missing IS NOT NULL)"
+            ).fetchone()
+            pairs = db.execute(
+                "SELECT path, missing FROM (SELECT missing, source, sum(count(*)) OVER (PARTITION BY missing)"
+                " AS frequency FROM links WHERE missing IS NOT NULL GROUP BY missing, source)"
+                " JOIN files ON files.id = source ORDER BY frequency DESC, missing, path LIMIT ? OFFSET ?",
+                (limit, offset),
+            ).fetchall()
+            targets = _read_targets(db, [key for _, key in pairs], 0)
+        return ListPage(tuple((VaultPath(path), targets[key].target) for path, key in pairs), total)
 
     def orphans(
         self, *, attachments: bool = False, limit: int = NO_LIMIT, offset: int = 0
     ) -> ListPage[VaultPath]:
         """Returns notes and canvases (and `attachments`) that no other file links to, by path."""
         with self._index.reading() as db:
-            if not attachments and totals.are_current(db):
-                return _read_marked(db, totals.ORPHAN, limit, offset)
-            linked = {to for to, _ in self.edges(db)}
-            found = _list_others(db, linked, attachments=attachments)
+            condition = "kind != 'base'" if attachments else f"state != {NAME_ONLY}"
+            rows = db.execute(
+                f"SELECT path FROM files WHERE {condition} AND NOT ignored AND id NOT IN (SELECT target_id"
+                " FROM links WHERE target_id IS NOT NULL AND target_id != source AND source NOT IN (SELECT id"
+                " FROM files WHERE ignored)) ORDER BY path"
+            )
+            found = [VaultPath(path) for (path,) in rows]
         return ListPage(tuple(take_page(found, limit=limit, offset=offset)), len(found))
 
     def unused_files(self) -> set[VaultPath]:
@@ -176,10 +169,11 @@ class LinkGraph:
         """Returns notes and canvases that link to nothing but themselves; an unresolved link counts as
         one."""
         with self._index.reading() as db:
-            if totals.are_current(db):
-                return _read_marked(db, totals.DEAD_END, limit, offset)
-            rows = db.execute("SELECT DISTINCT source FROM links WHERE target_id IS NOT source")
-            found = _list_others(db, {source for (source,) in rows}, attachments=False)
+            rows = db.execute(
+                f"SELECT path FROM files WHERE state != {NAME_ONLY} AND NOT ignored AND id NOT IN (SELECT"
+                " source FROM links WHERE target_id IS NOT source) ORDER BY path"
+            )
+            found = [VaultPath(path) for (path,) in rows]
         return ListPage(tuple(take_page(found, limit=limit, offset=offset)), len(found))
 
     def neighbours(self, db: sqlite3.Connection, *, incoming: bool) -> Neighbours:
@@ -207,47 +201,25 @@ class LinkGraph:
         return ((to, source) for to, source in rows if source not in ignored) if ignored else rows
 
 
-def _find_unresolved(db: sqlite3.Connection) -> list[UnresolvedTarget]:
-    """Finds the unresolved targets by reading every link without a file."""
-    rows = db.execute(
-        "SELECT missing, target, path FROM links JOIN files ON files.id = source WHERE missing IS NOT NULL"
-        " ORDER BY path, seq"
-    )
+def _read_targets(db: sqlite3.Connection, keys: Iterable[str], sources: int) -> dict[str, UnresolvedTarget]:
+    """Reads these targets without a file, in this order: as each is first written, and some of its notes."""
     grouped: dict[str, tuple[str, list[str]]] = {}
-    for key, target, path in rows:
-        grouped.setdefault(key, (target, []))[1].append(path)
-    found: list[tuple[int, str, UnresolvedTarget]] = []
-    for key, (target, naming) in grouped.items():
-        sources = tuple(VaultPath(path) for path in dict.fromkeys(naming))
-        found.append((-len(naming), key, UnresolvedTarget(target, len(naming), len(sources), sources)))
-    return [entry for _, _, entry in sorted(found, key=lambda item: item[:2])]
-
-
-def _read_target(
-    db: sqlite3.Connection, key: str, count: int, notes: int, *, limit: int, offset: int = 0
-) -> UnresolvedTarget:
-    """Reads a target without a file as it is first written, and some of the notes that contain it."""
-    # Grouping in the order in which the join visits the rows saves sorting them.
-    group = "source" if count < FEW_ROWS else "path"
-    statement = (
-        f"SELECT path, source, min(seq) FROM {join_files('links', count)} ON files.id = source"
-        f" WHERE missing = ? GROUP BY {group} ORDER BY path LIMIT ? OFFSET ?"
-    )
-    rows = db.execute(statement, (key, limit, offset)).fetchall()
-    first = rows[0] if rows and not offset else db.execute(statement, (key, 1, 0)).fetchone()
-    (target,) = db.execute("SELECT target FROM links WHERE source = ? AND seq = ?", first[1:]).fetchone()
-    return UnresolvedTarget(target, count, notes, tuple(VaultPath(path) for path, _, _ in rows))
-
-
-def _list_others(db: sqlite3.Connection, ids: set[int], *, attachments: bool) -> list[VaultPath]:
-    condition = "kind != 'base'" if attachments else f"state != {NAME_ONLY}"
-    rows = db.execute(f"SELECT id, path FROM files WHERE {condition} AND NOT ignored ORDER BY path")
-    return [VaultPath(path) for id_, path in rows if id_ not in ids]
-
-
-def _read_marked(db: sqlite3.Connection, what: str, limit: int, offset: int) -> ListPage[VaultPath]:
-    rows = tuple(VaultPath(path) for path, _ in totals.list_marked(db, what, limit, offset))
-    return ListPage(rows, totals.count_marked(db, what))
+    ordered = list(dict.fromkeys(keys))
+    for marks, part in split_for_sql(ordered):
+        rows = db.execute(
+            "SELECT missing, target, path FROM links JOIN files ON files.id = source"
+            f" WHERE missing IN ({marks}) ORDER BY path, seq",
+            part,
+        )
+        for key, target, path in rows:
+            grouped.setdefault(key, (target, []))[1].append(path)
+    found: dict[str, UnresolvedTarget] = {}
+    for key in ordered:
+        target, naming = grouped[key]
+        notes = list(map(VaultPath, dict.fromkeys(naming)))
+        shown = notes if sources == NO_LIMIT else notes[:sources]
+        found[key] = UnresolvedTarget(target, len(naming), len(notes), tuple(shown))
+    return found
 
 
 def find_sources_by_name(index: Index, keys: Iterable[str]) -> list[VaultPath]:

@@ -18,7 +18,6 @@ from vaultbridge.index import compare
 from vaultbridge.index.store import write
 from vaultbridge.index.store.database import Index, write_meta
 from vaultbridge.index.store.rows import build_rows, decode_note
-from vaultbridge.index.totals import Totals
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.vault.file_types import kind_of
 from vaultbridge.vault.paths import VaultPath
@@ -49,11 +48,9 @@ def mark_ignored(index: Index, filters: IgnoreFilters) -> None:
             rows = db.execute("SELECT id, path, ignored FROM files")
             differing = [id_ for id_, path, ignored in rows if filters.match(path) != bool(ignored)]
         with index.writing() as db:
-            totals = Totals(db)
             table = cache(partial(index.table_while_writing, db))
             for id_ in differing[:MARKED_FILES]:
-                _mark_file(db, id_, filters, totals, terms, table)
-            totals.flush()
+                _mark_file(db, id_, filters, terms, table)
             if len(differing) <= MARKED_FILES and not _differ(db, filters):
                 write_meta(db, ignore_filters=wanted)
 
@@ -67,7 +64,6 @@ def _mark_file(
     db: sqlite3.Connection,
     id_: int,
     filters: IgnoreFilters,
-    totals: Totals,
     terms: write.TermWriter,
     table: Callable[[], FileTable],
 ) -> None:
@@ -80,9 +76,9 @@ def _mark_file(
     ).fetchone()
     ignored = not stored.ignored
     if content is None:
-        write.set_ignored_without_content(db, id_, totals, ignored=ignored)
+        write.set_ignored_without_content(db, id_, ignored=ignored)
         return
     path = VaultPath(stored.path)
     entry = FileEntry(path, stored.size, stored.mtime_ns, stored.ino, kind_of(path))
-    file = write.FileWrite(db, id_, entry, bool(stored.trusted), ignored, table, write.FileIds(db), totals)
+    file = write.FileWrite(db, id_, entry, bool(stored.trusted), ignored, table, write.FileIds(db))
     terms.add(db, write.set_ignored(file, build_rows(decode_note(content[0]), content[1], stored.hash)))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterator
 from heapq import nsmallest
 from typing import Any, Final, Generic, Literal, TypeVar
 
@@ -16,20 +17,11 @@ import msgspec
 from msgspec import Struct
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.index import totals
 from vaultbridge.index.fold import fold_text, split_words
+from vaultbridge.index.query.match import flatten_values
 from vaultbridge.index.query.needle import match_each_word
 from vaultbridge.index.store.database import Index, read_status
 from vaultbridge.index.store.rows import decode_note
-from vaultbridge.index.totals import (
-    DATED,
-    PROPERTY,
-    PROPERTY_TYPE,
-    PROPERTY_VALUE,
-    TAG,
-    TASK,
-    Counts,
-)
 from vaultbridge.links.resolve import name_key
 from vaultbridge.vault.paths import VaultPath
 
@@ -40,12 +32,16 @@ T = TypeVar("T")
 NO_LIMIT: Final = -1
 """The limit that means no limit, as in SQL."""
 
+TAG_LEVELS: Final = 100
+"""The most parents of one tag that are counted. Nobody nests ten; ten thousand would take gigabytes, because
+each is counted with all above it."""
+
+VALUE_CHARS: Final = 200
+"""The longest property value that is counted. Counts are used to show the most frequent values; a longer text
+hardly ever occurs in two notes."""
+
 MAX_VALUES: Final = 20
 """The most values listed for one property, most frequent first."""
-
-FEW_ROWS: Final = 2000
-"""Up to about this many rows are collected and sorted, which takes some milliseconds. With more, it is faster
-to go through all files in order until the page is full."""
 
 LIKE_CHARS: Final = 1000
 """Longer texts are not given to LIKE, which refuses patterns of more than 50,000 bytes."""
@@ -121,20 +117,40 @@ class FileInfo(Struct, frozen=True):
 
 
 def list_tags(index: Index) -> list[TagCount]:
-    """Returns every tag and parent tag by name, in its most frequent spelling."""
+    """Returns every tag and parent tag by name, in its most frequent spelling. A note counts once for a tag
+    and once for each parent tag, under the spelling that comes first."""
+    notes: dict[str, set[str]] = {}
+    spellings: dict[str, dict[str, int]] = {}
+    places: dict[str, int] = {}
     with index.reading() as db:
-        counts = totals.read_counts(db, (TAG,), "tags")
-    found: dict[str, list[tuple[int, int, str]]] = {}
-    for (_, key, name), (notes, places) in counts.items():
-        found.setdefault(key, []).append((-notes, places, name))
+        rows = db.execute(
+            "SELECT key, name, group_concat(file), sum(count) FROM tags GROUP BY key, name ORDER BY key, name"
+        ).fetchall()
+    for key, name, joined, count in rows:
+        files = set(joined.split(","))
+        for part in _list_levels(key):
+            # Folding changes the length of a few rare letters; then the key serves as the name.
+            spelling = name[: len(part)] if len(name) == len(key) else part
+            known = notes.setdefault(part, set())
+            counted = spellings.setdefault(part, {})
+            counted[spelling] = counted.get(spelling, 0) + len(files - known)
+            places[part] = places.get(part, 0) + count
+            known |= files
     return [
         TagCount(
-            min(spellings, key=lambda row: (row[0], row[2]))[2],
-            -sum(notes for notes, _, _ in spellings),
-            sum(places for _, places, _ in spellings),
+            min(counted, key=lambda spelling: (-counted[spelling], spelling)), len(notes[key]), places[key]
         )
-        for key, spellings in sorted(found.items())
+        for key, counted in sorted(spellings.items())
     ]
+
+
+def _list_levels(key: str) -> Iterator[str]:
+    """A tag's key and those of the tags above it, the top one first."""
+    at = level = 0
+    while at >= 0:
+        level += 1
+        at = key.find("/", at + 1) if level <= TAG_LEVELS else -1
+        yield key if at < 0 else key[:at]
 
 
 def list_notes_with_tag(index: Index, name: str) -> list[VaultPath]:
@@ -156,31 +172,40 @@ def list_notes_with_tag(index: Index, name: str) -> list[VaultPath]:
 
 def list_properties(index: Index) -> list[PropertySummary]:
     """Returns every property in use by name, in its most frequent spelling."""
+    names: dict[str, dict[str, int]] = {}
+    types: dict[str, dict[str, int]] = {}
+    values: dict[str, dict[str, int]] = {}
     with index.reading() as db:
-        counts = _read_property_counts(db)
-    parts: dict[str, dict[str, dict[str, int]]] = {PROPERTY: {}, PROPERTY_TYPE: {}, PROPERTY_VALUE: {}}
-    for (what, key, name), (notes, _) in counts.items():
-        parts[what].setdefault(key, {})[name] = notes
+        written = db.execute("SELECT key, name, type, count(*) FROM properties GROUP BY key, name, type")
+        for key, name, type_, count in written:
+            _add(names.setdefault(key, {}), name, count)
+            _add(types.setdefault(key, {}), type_, count)
+        # GROUP BY would sort all values, which takes longer.
+        for (key, value), count in Counter(db.execute("SELECT key, value FROM properties")).items():
+            counted = values.setdefault(key, {})
+            for text in dict.fromkeys(flatten_values(_decode_json(value))):
+                if len(text) <= VALUE_CHARS:
+                    _add(counted, text, count)
     return [
         PropertySummary(
             next(iter(_take_frequent(spellings, 1))),
             sum(spellings.values()),
-            _take_frequent(parts[PROPERTY_TYPE][key], None),
-            _take_frequent(parts[PROPERTY_VALUE].get(key, {}), MAX_VALUES),
+            _take_frequent(types[key], None),
+            _take_frequent(values[key], MAX_VALUES),
         )
-        for key, spellings in sorted(parts[PROPERTY].items())
+        for key, spellings in sorted(names.items())
     ]
 
 
-def _read_property_counts(db: sqlite3.Connection) -> Counts:
-    """Returns the counts of all properties, of their types and of at least their most frequent values."""
-    if not totals.are_current(db):
-        return totals.read_counts(db, (PROPERTY, PROPERTY_TYPE, PROPERTY_VALUE), "properties")
-    counts = totals.read(db, PROPERTY, PROPERTY_TYPE)
-    for key in {key for _, key, _ in counts}:
-        for name, notes, places in totals.list_frequent(db, PROPERTY_VALUE, key, limit=MAX_VALUES):
-            counts[PROPERTY_VALUE, key, name] = (notes, places)
-    return counts
+def _add(counts: dict[str, int], name: str, count: int) -> None:
+    counts[name] = counts.get(name, 0) + count
+
+
+def count_properties(index: Index) -> int:
+    """Returns how many properties are in use."""
+    with index.reading() as db:
+        (count,) = db.execute("SELECT count(DISTINCT key) FROM properties").fetchone()
+    return int(count)
 
 
 def list_property_values(
@@ -191,8 +216,8 @@ def list_property_values(
     with index.reading() as db:
         (total,) = db.execute("SELECT count(*) FROM properties WHERE key = ?", (key,)).fetchone()
         rows = db.execute(
-            f"SELECT path, name, type, value FROM {join_files('properties', total)}"
-            " ON files.id = file WHERE properties.key = ? ORDER BY path, seq LIMIT ? OFFSET ?",
+            "SELECT path, name, type, value FROM properties JOIN files ON files.id = file"
+            " WHERE properties.key = ? ORDER BY path, seq LIMIT ? OFFSET ?",
             (key, limit, offset),
         ).fetchall()
     found = (
@@ -224,12 +249,12 @@ def list_tasks(
     conditions, values = _make_conditions(status, path_prefix, due_before, due_after)
     with index.reading() as db:
         if not wanted and not wanted_tag and places is None:
-            if not path_prefix and not due_before and not due_after:
-                counts = _add_task_counts(totals.read_counts(db, (TASK,), "tasks"), status)
-            else:
-                counts = _count_tasks(db, conditions, values)
-            found = _read_task_page(db, conditions, values, counts, limit, offset)
-            total = sum(counts)
+            (total,) = db.execute(f"SELECT count(*) FROM {_select_tasks(conditions)}", values).fetchone()
+            found = db.execute(
+                f"SELECT {_TASK} FROM {_select_tasks(conditions, with_files=True)}"
+                " ORDER BY due IS NULL, due, path, seq LIMIT ? OFFSET ?",
+                (*values, limit, offset),
+            ).fetchall()
         else:
             words = split_words(f"{text} {tag}")
             matching = _find_tasks(index, db, conditions, values, wanted, wanted_tag, words, places)
@@ -289,9 +314,10 @@ def _read_tasks(db: sqlite3.Connection, wanted: list[tuple[int, int]]) -> list[t
     return [db.execute(statement, task).fetchone() for task in wanted]
 
 
-def _select_tasks(conditions: list[str]) -> str:
-    joined = " JOIN files ON files.id = file" if any("path" in condition for condition in conditions) else ""
-    return f"tasks{joined}" + (f" WHERE {' AND '.join(conditions)}" if conditions else "")
+def _select_tasks(conditions: list[str], *, with_files: bool = False) -> str:
+    with_files = with_files or any("path" in condition for condition in conditions)
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    return f"tasks{' JOIN files ON files.id = file' if with_files else ''}{where}"
 
 
 def _make_conditions(
@@ -319,63 +345,6 @@ def _make_conditions(
     return conditions, values
 
 
-def _add_task_counts(counts: Counts, status: str) -> tuple[int, int]:
-    """Returns how many tasks of a status have a due date, and how many have none."""
-    dated = undated = 0
-    for (_, mark, kind), (count, _) in counts.items():
-        if (
-            status in ("any", mark)
-            or (status == "open" and mark == " ")
-            or (status == "done" and mark != " ")
-        ):
-            dated, undated = (dated + count, undated) if kind == DATED else (dated, undated + count)
-    return dated, undated
-
-
-def _count_tasks(db: sqlite3.Connection, conditions: list[str], values: list[str]) -> tuple[int, int]:
-    """Counts the tasks that meet the conditions: those with a due date, and those without."""
-    statement = f"SELECT count(due), count(*) FROM {_select_tasks(conditions)}"
-    (dated, total) = db.execute(statement, values).fetchone()
-    return dated, total - dated
-
-
-def _read_task_page(
-    db: sqlite3.Connection,
-    conditions: list[str],
-    values: list[str],
-    counts: tuple[int, int],
-    limit: int,
-    offset: int,
-) -> list[tuple[Any, ...]]:
-    """Reads dated tasks through the index on due dates, then the others in the order of their paths. Each
-    query stops at the end of the page; a single sorted query would have to read every task."""
-    dated, undated = counts
-    more = "".join(f" AND {condition}" for condition in conditions)
-    # The plus keeps SQLite from using the index on the status, which would force it to sort.
-    by_due = more.replace("status", "+status")
-    found: list[tuple[Any, ...]] = []
-    if offset < dated:
-        found = db.execute(
-            f"SELECT {_TASK} FROM tasks CROSS JOIN files ON files.id = file"
-            f" WHERE due IS NOT NULL{by_due} ORDER BY due, path, seq LIMIT ? OFFSET ?",
-            (*values, limit, offset),
-        ).fetchall()
-    left = limit - len(found)
-    if left and undated:
-        found += db.execute(
-            f"SELECT {_TASK} FROM {join_files('tasks', undated)} ON files.id = file"
-            f" WHERE due IS NULL{more} ORDER BY path, seq LIMIT ? OFFSET ?",
-            (*values, left, max(0, offset - dated)),
-        ).fetchall()
-    return found
-
-
-def join_files(table: str, rows: int) -> str:
-    """Returns the SQL join that is fastest for one page, by path, of a table with this many `rows`. Without
-    it, SQLite would go through all files for a single row."""
-    return f"{table} CROSS JOIN files" if rows < FEW_ROWS else f"files CROSS JOIN {table}"
-
-
 def _has_tag(text: str, wanted: str) -> bool:
     return any(
         word == "#" + wanted or word.startswith("#" + wanted + "/")
@@ -392,9 +361,8 @@ def list_recent(
     """Returns the files that were modified last, newest first."""
     marks = ", ".join("?" * len(kinds))
     with index.reading() as db:
-        # The plus keeps SQLite from using the index on the kind, which may match 100,000 files.
         rows = db.execute(
-            f"SELECT path, kind, size, mtime_ns FROM files WHERE +kind IN ({marks})"
+            f"SELECT path, kind, size, mtime_ns FROM files WHERE kind IN ({marks})"
             " ORDER BY mtime_ns DESC, path LIMIT ?",
             (*kinds, limit),
         )

@@ -32,24 +32,9 @@ class NameText:
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
         lines = fold_text("\n".join(map(self.cut, names))).split("\n") if names else []
-        entries = self._make_entries(lines, None)
+        entries = self._make_entries(lines)
         self._text = "".join(entries)
         self._starts = array("I", accumulate(map(len, entries), initial=0))
-
-    def replace(self, at: int, removed: int, added: Sequence[str]) -> NameText:
-        """Returns a copy in which other names are in the place of some."""
-        twin = object.__new__(type(self))
-        twin.names = [*self.names[:at], *added, *self.names[at + removed :]]
-        # The name that follows may begin a folder now, or no longer.
-        end = min(at + removed + 1, len(self.names))
-        lines = map(twin.fold_name, range(at, at + len(added) + end - at - removed))
-        entries = self._make_entries(lines, self._split(twin.fold_name(at - 1))[0] if at else None)
-        first, last = self._starts[at], self._starts[end]
-        twin._text = f"{self._text[:first]}{''.join(entries)}{self._text[last:]}"
-        moved = array("I", accumulate(map(len, entries), initial=first))
-        shift = moved.pop() - last
-        twin._starts = self._starts[:at] + moved + array("I", map(shift.__add__, self._starts[end:]))
-        return twin
 
     def cut(self, name: str) -> str:
         """Returns what is compared of a name."""
@@ -61,8 +46,8 @@ class NameText:
     def _split(self, line: str) -> tuple[str, str, str]:
         return line.rpartition("/")
 
-    def _make_entries(self, lines: Iterable[str], folder: str | None) -> list[str]:
-        """Returns the text of names that follow one in a folder."""
+    def _make_entries(self, lines: Iterable[str]) -> list[str]:
+        folder: str | None = None
         entries: list[str] = []
         for line in lines:
             own, slash, name = self._split(line)

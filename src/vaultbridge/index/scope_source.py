@@ -8,7 +8,6 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from vaultbridge.index.totals import FOLDER
 from vaultbridge.links.resolve import folder_of
 
 UNLOGGED: Final = -1
@@ -38,14 +37,9 @@ class SourceState(Struct, frozen=True):
 class SourceFolders(Mapping[str, Collection[str]]):
     """The files of the full index in each folder. They are listed only for a folder that cannot be read."""
 
-    def __init__(self, source: sqlite3.Connection, *, ready: bool) -> None:
+    def __init__(self, source: sqlite3.Connection, folders: Mapping[str, int]) -> None:
         self._source = source
-        if ready:
-            statement = "SELECT key FROM totals WHERE what = ? AND count > 0"
-            self._folders = [key for (key,) in source.execute(statement, (FOLDER,))]
-        else:
-            paths = source.execute("SELECT path FROM files")
-            self._folders = list(dict.fromkeys(folder_of(path) for (path,) in paths))
+        self._folders = folders
 
     def __getitem__(self, folder: str) -> Collection[str]:
         paths = self._source.execute("SELECT path FROM files ORDER BY path")

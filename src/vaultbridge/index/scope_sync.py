@@ -1,7 +1,7 @@
 """Fills the index of a scope from the full one, and keeps it in step.
 
 A scoped index is an ordinary index of the files that exist for some caller. A hidden note does not exist for
-it because nothing in it knows the note: not its words, not the totals, not a link that leads to it. Queries
+it because nothing in it knows the note: not its words, not a count, not a link that leads to it. Queries
 therefore know no scope.
 
 Nothing is read from disk or parsed again: rows come from the full index, from the parsed notes and texts that
@@ -17,7 +17,7 @@ faster, and the step is planned again. A step that is killed leaves nothing.
     any           another identity               empty it, follow that one from the start
     not ready     another generation             compare all rows by id; write the names that differ
     not ready     same, contents are missing     write the next contents
-    not ready     same, nothing missing, ready   create secondary indexes and totals: ready
+    not ready     same, nothing missing, ready   create secondary indexes: ready
     not ready     same, nothing missing, built   wait for more
     ready         same generation                none: it is current
     ready         later, the log reaches back    write the files that the log names, oldest first
@@ -50,7 +50,6 @@ from vaultbridge.index.store import schema, write
 from vaultbridge.index.store.database import Index, add_meta, read_meta, write_meta
 from vaultbridge.index.store.rows import Rows, build_rows, collect_terms, decode_note
 from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, split_for_sql
-from vaultbridge.index.totals import Totals, are_current
 from vaultbridge.links.resolve import FileTable, file_name, name_key
 from vaultbridge.vault.file_types import kind_of
 from vaultbridge.vault.paths import VaultPath
@@ -93,6 +92,11 @@ class _Changes(Struct, frozen=True):
 _Rows: TypeAlias = dict[int, StoredFile | None]
 
 _decode_followed = msgspec.json.Decoder(Followed).decode
+
+
+def _is_ready(db: sqlite3.Connection) -> bool:
+    (state,) = db.execute("SELECT value FROM meta WHERE name = 'state'").fetchone()
+    return bool(state == "ready")
 
 
 def read_followed(db: sqlite3.Connection) -> Followed:
@@ -180,15 +184,14 @@ class ScopeSynchronizer:
         with self._scoped.writing(silently=True) as db:
             if read_followed(db) != followed:
                 return "more"
-            totals = Totals(db)
             write.begin_bulk(db)
             (known,) = db.execute("SELECT count(*) FROM files").fetchone()
             # Those that differ in their content are written later.
             names = _Names(db, self._read_table(db).copy())
             for id_, row in rows.items():
-                names.remove_other(id_, row, totals)
-            names.insert([row for row in rows.values() if row is not None], totals)
-            self._publish(db, names, totals, resolve=bool(known))
+                names.remove_other(id_, row)
+            names.insert([row for row in rows.values() if row is not None])
+            self._publish(db, names, resolve=bool(known))
             _write_followed(db, after)
             (total,) = db.execute("SELECT count(*) FROM files WHERE state != ?", (NAME_ONLY,)).fetchone()
             (done,) = db.execute("SELECT count(*) FROM files WHERE state = ?", (INDEXED,)).fetchone()
@@ -218,7 +221,7 @@ class ScopeSynchronizer:
 
     def _finish(self, followed: Followed) -> Step:
         with self._scoped.writing(silently=True) as db:
-            if read_followed(db) != followed or are_current(db):
+            if read_followed(db) != followed or _is_ready(db):
                 return "more"
             write.end_bulk(db)
             write_meta(db, state="ready")
@@ -237,7 +240,7 @@ class ScopeSynchronizer:
         with self._full.reading() as source:
             if read_source_state(source) != now:
                 return None
-            links = self._members.find_links_to_hidden(SourceFolders(source, ready=now.ready))
+            links = self._members.find_links_to_hidden(SourceFolders(source, self._full.folders(source)))
             for row in source.execute(f"SELECT {STORED_COLUMNS} FROM files ORDER BY id"):
                 if self._members.shows(row[1]) and row[1] not in links:
                     stored = StoredFile(*row)
@@ -252,7 +255,7 @@ class ScopeSynchronizer:
             now = read_source_state(source)
             if now.identity != followed.identity or not now.ready or followed.position < now.first - 1:
                 return _Changes({}, followed)
-            links = self._members.find_links_to_hidden(SourceFolders(source, ready=True))
+            links = self._members.find_links_to_hidden(SourceFolders(source, self._full.folders(source)))
             if differing := sorted(links ^ set(followed.links))[: self._batch_files]:
                 files, _ = self._read_files(source, _find_ids(source, differing), links)
                 held = tuple(sorted({*followed.links} ^ {*differing}))
@@ -312,31 +315,27 @@ class ScopeSynchronizer:
         wanted = {id_: None if copied is None else copied.row for id_, copied in files.items()}
         if all(_agree(before[id_], wanted[id_]) for id_ in files):
             return False
-        totals = Totals(db)
         renamed = any(
             (None if old is None else old.path) != (None if new is None else new.path)
             for old, new in zip(before.values(), wanted.values(), strict=True)
         )
         names = _Names(db, self._read_table(db).copy() if renamed else FileTable())
         for id_, row in wanted.items():
-            names.remove_other(id_, row, totals)
-        names.insert([row for row in wanted.values() if row is not None], totals)
+            names.remove_other(id_, row)
+        names.insert([row for row in wanted.values() if row is not None])
         if renamed:
-            self._publish(db, names, totals, resolve=False)
+            self._publish(db, names, resolve=False)
         ids = write.FileIds(db)
         done = 0
         for copied in files.values():
             if copied is not None:
-                done += self._write_content(db, copied, ids, totals)
+                done += self._write_content(db, copied, ids)
         # Last: most links to a file that was moved have been rewritten by now.
-        self._resolve(db, names, totals)
-        totals.flush()
+        self._resolve(db, names)
         add_meta(db, total=names.searched, done=done + names.done)
         return True
 
-    def _write_content(
-        self, db: sqlite3.Connection, copied: _Copied, ids: write.FileIds, totals: Totals
-    ) -> int:
+    def _write_content(self, db: sqlite3.Connection, copied: _Copied, ids: write.FileIds) -> int:
         """Returns by how much the number of notes with content grew."""
         row = copied.row
         known = _read_row(db, row.id)
@@ -348,9 +347,7 @@ class ScopeSynchronizer:
             write.update_stat(db, row.id, entry, trusted=trusted)
             return 0
         ignored = bool(row.ignored)
-        target = write.FileWrite(
-            db, row.id, entry, trusted, ignored, lambda: self._read_table(db), ids, totals
-        )
+        target = write.FileWrite(db, row.id, entry, trusted, ignored, lambda: self._read_table(db), ids)
         rows = _make_rows(copied)
         if known.state == INDEXED and known.ignored != row.ignored:
             self._terms.add(db, write.set_ignored(target, rows))
@@ -359,7 +356,7 @@ class ScopeSynchronizer:
             self._terms.add(db, write.replace_content(target, rows))
             return 0
         write.insert_content(target, rows)
-        if are_current(db) and not ignored:
+        if _is_ready(db) and not ignored:
             # A first filling collects them at its end.
             self._terms.add(db, collect_terms(rows, row.path))
         return 1
@@ -371,16 +368,16 @@ class ScopeSynchronizer:
             self._table = (version, self._scoped.table_while_writing(db))
         return self._table[1]
 
-    def _publish(self, db: sqlite3.Connection, names: _Names, totals: Totals, *, resolve: bool) -> None:
+    def _publish(self, db: sqlite3.Connection, names: _Names, *, resolve: bool) -> None:
         add_meta(db, files_version=1)
         self._table = (read_meta(db, "files_version"), names.table)
         if resolve:
-            self._resolve(db, names, totals)
+            self._resolve(db, names)
 
-    def _resolve(self, db: sqlite3.Connection, names: _Names, totals: Totals) -> None:
+    def _resolve(self, db: sqlite3.Connection, names: _Names) -> None:
         keys = list({name_key(file_name(path)) for path in names.renamed})
         if keys:
-            write.update_links(db, keys, self._read_table(db), write.FileIds(db), totals)
+            write.update_links(db, keys, self._read_table(db), write.FileIds(db))
 
 
 class _Names:
@@ -394,27 +391,27 @@ class _Names:
         """By how much the number of notes grows, and of those with content."""
         self._db = db
 
-    def remove_other(self, id_: int, row: StoredFile | None, totals: Totals) -> None:
+    def remove_other(self, id_: int, row: StoredFile | None) -> None:
         """Removes the file that has this id, unless it is this one, and a file of the same name with another
         id."""
         known = _read_row(self._db, id_)
         if known is not None and (row is None or known.path != row.path):
-            self._remove(known, totals)
+            self._remove(known)
         if row is not None:
             same = self._db.execute(
                 f"SELECT {STORED_COLUMNS} FROM files WHERE path = ? AND id != ?", (row.path, id_)
             ).fetchone()
             if same is not None:
-                self._remove(StoredFile(*same), totals)
+                self._remove(StoredFile(*same))
 
-    def _remove(self, row: StoredFile, totals: Totals) -> None:
-        write.remove_file(self._db, row.id, row.path, totals)
+    def _remove(self, row: StoredFile) -> None:
+        write.remove_file(self._db, row.id, row.path)
         self.table.remove(row.path)
         self.renamed.append(row.path)
         self.searched -= row.state != NAME_ONLY
         self.done -= row.state == INDEXED
 
-    def insert(self, rows: Iterable[StoredFile], totals: Totals) -> None:
+    def insert(self, rows: Iterable[StoredFile]) -> None:
         """Inserts those that are not there, without their content, and updates those that have none."""
         new: list[write.FileValues] = []
         for row in rows:
@@ -436,10 +433,10 @@ class _Names:
                 continue
             if known.state != INDEXED and known.ignored != row.ignored:
                 ignored = bool(row.ignored)
-                write.set_ignored_without_content(self._db, row.id, totals, ignored=ignored)
+                write.set_ignored_without_content(self._db, row.id, ignored=ignored)
             if row.state == NAME_ONLY:
                 write.update_stat(self._db, row.id, entry, trusted=bool(row.trusted))
-        write.insert_files(self._db, new, totals)
+        write.insert_files(self._db, new)
 
 
 def _equals(followed: Followed, now: SourceState) -> bool:

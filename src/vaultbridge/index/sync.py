@@ -36,7 +36,6 @@ from vaultbridge.index.store.database import (
 )
 from vaultbridge.index.store.rows import collect_terms
 from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING
-from vaultbridge.index.totals import Totals
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.links.resolve import FileTable, file_name, name_key
 from vaultbridge.system import FileStat, is_racy
@@ -203,12 +202,10 @@ class Synchronizer:
         if change.writes_nothing(results):
             return
         with self.index.writing() as db:
-            totals = Totals(db)
-            change.write_files(db, totals)
-            sum(change.write_contents(db, totals, iter(results), pause))
+            change.write_files(db)
+            sum(change.write_contents(db, iter(results), pause))
             # Last: most links to a file that was moved have been rewritten by now.
-            change.resolve_links(db, totals)
-            totals.flush()
+            change.resolve_links(db)
 
     def _write_in_batches(
         self,
@@ -219,10 +216,8 @@ class Synchronizer:
     ) -> bool:
         """Returns whether it was cancelled."""
         with self.index.writing() as db:
-            totals = Totals(db)
-            change.write_files(db, totals)
-            change.resolve_links(db, totals)
-            totals.flush()
+            change.write_files(db)
+            change.resolve_links(db)
             if change.fresh:
                 (searchable,) = db.execute(
                     "SELECT count(*) FROM files WHERE state != ?", (NAME_ONLY,)
@@ -234,11 +229,9 @@ class Synchronizer:
             while done < len(jobs) and not cancelled:
                 # Written as results arrive, so that the children need not wait for a whole batch.
                 with self.index.writing() as db:
-                    totals = Totals(db)
-                    for count in change.write_contents(db, totals, _take_results(parsed, self._batch_files)):
+                    for count in change.write_contents(db, _take_results(parsed, self._batch_files)):
                         done += count
-                    change.resolve_links(db, totals)
-                    totals.flush()
+                    change.resolve_links(db)
                 if progress is not None:
                     progress(done, len(jobs))
                 cancelled = done < len(jobs) and cancel is not None and cancel()
@@ -322,7 +315,7 @@ class _Change:
         same = FileStat(row.mtime_ns, row.size, row.ino) == signature
         return same and not self.may_trust(row.mtime_ns)
 
-    def write_files(self, db: sqlite3.Connection, totals: Totals) -> None:
+    def write_files(self, db: sqlite3.Connection) -> None:
         """Write the added and removed files. The caller must then call `resolve_links`."""
         if self.fresh:
             write.begin_bulk(db)
@@ -335,8 +328,8 @@ class _Change:
         # The table is shared.
         table = self._read_table(db).copy()
         empty = not len(table)
-        gone = self._remove_gone(db, table, totals)
-        added = self._add_new(db, table, totals, empty=empty)
+        gone = self._remove_gone(db, table)
+        added = self._add_new(db, table, empty=empty)
         self._publish_table(db, table, changed=bool(gone or added))
         if not empty:
             self.renamed += [*gone, *added]
@@ -354,28 +347,28 @@ class _Change:
             self._table = (version, self.index.table_while_writing(db))
         return self._table[1]
 
-    def resolve_links(self, db: sqlite3.Connection, totals: Totals) -> None:
+    def resolve_links(self, db: sqlite3.Connection) -> None:
         """Update the links that the added and removed files affect."""
         keys = list({name_key(file_name(path)) for path in self.renamed})
         if keys:
-            write.update_links(db, keys, self._read_table(db), write.FileIds(db), totals)
+            write.update_links(db, keys, self._read_table(db), write.FileIds(db))
         self.renamed.clear()
 
-    def _remove_gone(self, db: sqlite3.Connection, table: FileTable, totals: Totals) -> list[str]:
+    def _remove_gone(self, db: sqlite3.Connection, table: FileTable) -> list[str]:
         gone: list[str] = []
         for row in self.difference.gone:
             now = _read_row(db, row.path)
             # Another process has found the file again, so its row is newer than our scan.
             if now is None or (now.mtime_ns, now.ino, now.hash) != (row.mtime_ns, row.ino, row.hash):
                 continue
-            write.remove_file(db, now.id, now.path, totals)
+            write.remove_file(db, now.id, now.path)
             table.remove(now.path)
             gone.append(now.path)
             self._count(db, now.kind, -1)
         self.removed += len(gone)
         return gone
 
-    def _add_new(self, db: sqlite3.Connection, table: FileTable, totals: Totals, *, empty: bool) -> list[str]:
+    def _add_new(self, db: sqlite3.Connection, table: FileTable, *, empty: bool) -> list[str]:
         new = [entry for entry in self.difference.added if empty or _read_row(db, entry.path) is None]
         first = write.next_file_id(db)
         ignored = read_ignore_filters(db)
@@ -388,7 +381,7 @@ class _Change:
             )
             for at, entry in enumerate(new)
         ]
-        write.insert_files(db, rows, totals)
+        write.insert_files(db, rows)
         for row in rows:
             table.add(row[1])
             self.known[row[1]] = row[0]
@@ -404,7 +397,6 @@ class _Change:
     def write_contents(
         self,
         db: sqlite3.Connection,
-        totals: Totals,
         chunks: Iterator[ChunkResult],
         pause: Pause = never_pause,
     ) -> Iterator[int]:
@@ -422,11 +414,11 @@ class _Change:
                     continue
                 if result.gone:
                     vanished.append(result.path)
-                    write.remove_file(db, row.id, row.path, totals)
+                    write.remove_file(db, row.id, row.path)
                     self._count(db, row.kind, -1 if row.state == INDEXED else 0)
                     continue
                 fresh += row.state == PENDING
-                self._write_content(db, row, result, table, ids, totals)
+                self._write_content(db, row, result, table, ids)
             yield len(chunk)
         add_meta(db, done=fresh)
         if vanished:
@@ -447,7 +439,6 @@ class _Change:
         result: FileResult,
         table: Callable[[], FileTable],
         ids: write.FileIds,
-        totals: Totals,
     ) -> None:
         entry = self.entries[result.path]
         compared = self.compared.get(result.path)
@@ -462,7 +453,7 @@ class _Change:
         unread = result.signature is None and not entry.placeholder and entry.size <= NOTE_PARSE_BYTES
         trusted = self.may_trust(entry.mtime_ns) and not unread
         ignored = bool(row.ignored)
-        target = write.FileWrite(db, row.id, entry, trusted, ignored, table, ids, totals)
+        target = write.FileWrite(db, row.id, entry, trusted, ignored, table, ids)
         rows = result.rows
         if rows is None or write.has_same_problem(db, row.id, row.hash, rows):
             write.update_stat(db, row.id, entry, trusted=trusted)

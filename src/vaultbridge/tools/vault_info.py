@@ -98,7 +98,7 @@ def _summarize(context: VaultContext) -> list[str]:
     tasks = engine.queries.tasks(status="open", limit=1).total
     lines = [
         f"Vault {engine.name}: " + ", ".join(f"{count} {kind}" for kind, count in counts.items()),
-        f"{len(engine.queries.tags())} tags, {len(engine.queries.properties())} properties, "
+        f"{len(engine.queries.tags())} tags, {engine.queries.property_count()} properties, "
         f"{tasks} open tasks",
         "Health: "
         f"{found.broken} broken links to {found.missing} names (section links), "

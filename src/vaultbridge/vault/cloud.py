@@ -114,10 +114,11 @@ def detect_conflict(path: VaultPath, siblings: Container[str]) -> Conflict | Non
     stem, dot, extension = name.rpartition(".")
     if not dot:
         stem, extension = name, ""
-    for maker, pattern in _SIGNED:
-        found = pattern.fullmatch(stem)
-        if found:
-            return Conflict(join(folder, found[1] + dot + extension), maker, certain=True)
+    if "conflict" in stem.lower():
+        for maker, pattern in _SIGNED:
+            found = pattern.fullmatch(stem)
+            if found:
+                return Conflict(join(folder, found[1] + dot + extension), maker, certain=True)
     original = _find_beside(_MACHINE.fullmatch(stem), folder, dot + extension, siblings)
     if original is not None:
         return Conflict(original, "onedrive", certain=False)

@@ -9,7 +9,6 @@ import pytest
 
 from support.vault import make_small_vault, open_engines
 from vaultbridge.engine.operations import Append
-from vaultbridge.protocols.mcp.vault import completion
 from vaultbridge.protocols.mcp.vault.completion import SUGGESTIONS, Completions
 from vaultbridge.vault.scope import Scope
 
@@ -130,8 +129,7 @@ def test_after_changes_the_same_is_suggested_as_by_a_new_server(
     engines.close()
 
 
-def test_many_changes_at_once_are_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(completion, "UPDATED_FILES", 1)
+def test_many_changes_at_once_are_read_again(tmp_path: Path) -> None:
     vault = make_small_vault(tmp_path, {"one.md": ""})
     engines = open_engines(tmp_path, vault)
     engines["Notes"].index_sync.refresh()

@@ -20,10 +20,6 @@ FORMS: Final = 24
 COMPARED_WORDS: Final = 160
 """The most words of the dictionary whose stems are compared, shortest first: a stem takes 25 µs."""
 
-CACHED_FORMS: Final = 4096
-"""The most words whose forms are cached while the index does not change, because people use the same words
-again and again. About 1 MB."""
-
 LONGER: Final = 6
 """By how many characters a form may be longer than the stem."""
 

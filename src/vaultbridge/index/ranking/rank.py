@@ -388,10 +388,6 @@ COMMON_SHARE: Final = 0.2
 CHINESE_WORD: Final = "的"
 """The commonest word of Chinese, which Japanese has only in rare words."""
 
-FORGOTTEN_CHANGE: Final = 0.5
-"""By what share the number of notes must change before the vault's language is detected again. An edit does
-not change it, and detecting it takes some milliseconds."""
-
 
 def find_foreign_language(index: Index) -> str:
     """Returns the language that English questions are translated to, because many notes are in it; "" when
@@ -404,9 +400,6 @@ def find_languages(index: Index, db: sqlite3.Connection) -> tuple[str, str]:
     """Returns the language of most notes, and the one that English questions are translated to: Chinese if
     it is common, otherwise that of most notes that are not in English. Each is "" when none stands out."""
     count = len(index.searchable(db))
-    known = index.languages
-    if known is not None and abs(count - known[0]) <= FORGOTTEN_CHANGE * known[0]:
-        return known[1]
     shares = {
         language: sum(count_notes(db, word) for word in words) / len(words) / max(1, count)
         for language, words in MARKERS.items()
@@ -419,6 +412,4 @@ def find_languages(index: Index, db: sqlite3.Connection) -> tuple[str, str]:
     foreign = next((language for language in common if language != "english"), "")
     if count_notes(db, CHINESE_WORD) >= COMMON_SHARE * max(1, count):
         foreign = CHINESE
-    languages = (next(iter(common), ""), foreign)
-    index.languages = (count, languages)
-    return languages
+    return next(iter(common), ""), foreign

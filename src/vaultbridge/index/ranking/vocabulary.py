@@ -14,11 +14,11 @@ from msgspec import Struct
 from vaultbridge.index.query.relevance import compute_idf
 from vaultbridge.index.ranking.dictd import Dictionary, open_dictionary
 from vaultbridge.index.ranking.dictionary import load_meanings
-from vaultbridge.index.ranking.forms import CACHED_FORMS, FORMS, find_forms, stem_word
+from vaultbridge.index.ranking.forms import FORMS, find_forms, stem_word
 from vaultbridge.index.ranking.function_words import count_function_words
 from vaultbridge.index.ranking.question import Question, Unit
 from vaultbridge.index.ranking.synonyms import find_synonyms
-from vaultbridge.index.store.database import Index, read_meta
+from vaultbridge.index.store.database import Index
 from vaultbridge.index.word_table import WordTable
 
 SYNONYM_WEIGHT: Final = 0.15
@@ -78,10 +78,6 @@ class Vocabulary:
         self.surely_english = False
         self.table = WordTable(db)
         self._held: dict[str, bool] = {}
-        generation = read_meta(db, "generation")
-        if index.forms is None or index.forms[0] != generation:
-            index.forms = (generation, {})
-        self._forms = index.forms[1]
 
     def holds(self, word: str) -> bool:
         """Whether any note has a word, or adjacent words. It is remembered, because each is asked for by
@@ -134,12 +130,7 @@ class Vocabulary:
 
     def find_forms(self, word: str, written: str, language: str) -> list[str]:
         """Returns at most FORMS other words with the same stem. `written` is the word with its accents."""
-        key = (language, word, written)
-        forms = self._forms.get(key)
-        if forms is None:
-            forms = find_forms(self.db, word, written, language)
-            if len(self._forms) < CACHED_FORMS:
-                self._forms[key] = forms
+        forms = find_forms(self.db, word, written, language)
         return list(islice(filter(self.holds, forms), FORMS))
 
     def find_synonyms(self, words: set[str], language: str, weight: float) -> list[WeightedTerm]:

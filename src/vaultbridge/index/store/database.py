@@ -128,11 +128,6 @@ class Index:
         self.folder = folder
         self.file = folder / name
         self.terms = Terms()
-        self.languages: tuple[int, tuple[str, str]] | None = None
-        """The languages of most notes, and how many notes there were when they were found: see
-        `ranking.rank`."""
-        self.forms: tuple[int, dict[tuple[str, str, str], list[str]]] | None = None
-        """Forms of words that were looked up, with the generation they belong to: see `ranking.concepts`."""
         self._idle: list[sqlite3.Connection] = []
         self._opened = 0
         """How often the connections were dropped, because the file had been replaced."""
@@ -345,8 +340,6 @@ class Index:
             idle, self._idle = self._idle, []
             self._opened += 1
             self._files.clear()
-            self.language = None
-            self.forms = None
             self.terms = Terms()
         for db in idle:
             db.close()

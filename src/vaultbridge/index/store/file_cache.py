@@ -5,6 +5,9 @@ adds, changes or removes the row of a file logs that (`schema.log_changes`), in 
 A reader that knows an earlier state applies what was logged since. The log is short; a reader that was away
 for too long, or during a first build, reads everything again.
 
+Without that, a search right after an edit takes 17 ms of processor time more in a vault of 10,000 notes, and
+one after a create 37.
+
 Each value belongs to one state of the index and is shared by all threads: do not change it. An update makes a
 copy, because another thread may still use the earlier value; copying takes 1 ms for 100,000 files.
 """
@@ -14,9 +17,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from array import array
-from collections.abc import Callable, Iterable, Mapping
-from itertools import compress
-from operator import ne
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -238,16 +239,6 @@ def _replace_paths(paths: dict[int, str], now: dict[int, str | None]) -> dict[in
         else:
             paths[id_] = path
     return paths
-
-
-def find_differing(before: Mapping[int, str], after: Mapping[int, str]) -> tuple[list[str], list[str]]:
-    """Returns the paths that only the first and only the second has, of two states of the paths by id. Most
-    ids have the same path in both, and are passed over without a loop: 7 ms for 100,000 files."""
-    differing = [*compress(after, map(ne, map(before.get, after), after.values()))]
-    known = [id_ for id_ in differing if id_ in before]
-    if len(before) - len(known) != len(after) - len(differing):
-        known += before.keys() - after.keys()
-    return [before[id_] for id_ in known], [after[id_] for id_ in differing]
 
 
 def _load_searchable(db: sqlite3.Connection) -> set[int]:

@@ -20,7 +20,7 @@ from typing import Final, TypeVar
 APPLICATION_ID: Final = 0x56425249
 """Marks the file as ours ("VBRI"): another program's SQLite file in its place is not read."""
 
-SCHEMA_VERSION: Final = 16
+SCHEMA_VERSION: Final = 17
 """Raise it whenever a table, the folding of text, the kind of a file or the parser's output changes: indexes
 are then rebuilt."""
 
@@ -106,15 +106,6 @@ CREATE TABLE problems (
     message TEXT NOT NULL,
     PRIMARY KEY (file, seq)
 ) WITHOUT ROWID;
-CREATE TABLE totals (
-    what TEXT NOT NULL, key TEXT NOT NULL, name TEXT NOT NULL, count INTEGER NOT NULL,
-    places INTEGER NOT NULL,
-    PRIMARY KEY (what, key, name)
-) WITHOUT ROWID;
-CREATE TABLE marks (
-    what TEXT NOT NULL, name TEXT NOT NULL, about TEXT NOT NULL,
-    PRIMARY KEY (what, name)
-) WITHOUT ROWID;
 CREATE TABLE changed (seq INTEGER PRIMARY KEY, file INTEGER NOT NULL);
 CREATE TABLE terms (id INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE);
 CREATE VIRTUAL TABLE words USING fts5(path, heads, body, content='', tokenize='ascii');
@@ -127,10 +118,9 @@ and lists of files, but not in views. So it has no rows in `words`, `tags`, `pro
 `links.missing`. `links.key` and `exact_key` are the candidate keys of a link's target; for `links.flags` see
 `rows`; `links.missing` is the key of the whole target, for links to no file. `terms` has every word that was
 ever in `words`. Words are only added, so that a reader can load just the new ones; a word that no note
-contains any more finds nothing. `totals` and `marks` are derived from the other tables: see the module
-`totals`. `changed` logs which files were added, changed or removed: see `file_cache`. `words` stores no text,
-so deleting a row requires what it contained. `vocabulary` (how many notes have a word) and `occurrences`
-(where) are views of `words` and store nothing."""
+contains any more finds nothing. `changed` logs which files were added, changed or removed: see `file_cache`.
+`words` stores no text, so deleting a row requires what it contained. `vocabulary` (how many notes have a
+word) and `occurrences` (where) are views of `words` and store nothing."""
 
 SECONDARY: Final = {
     "files_key": "CREATE INDEX files_key ON files (key)",
@@ -139,14 +129,8 @@ SECONDARY: Final = {
     "links_exact": "CREATE INDEX links_exact ON links (exact_key) WHERE exact_key IS NOT NULL",
     "tags_file": "CREATE INDEX tags_file ON tags (file)",
     "aliases_file": "CREATE INDEX aliases_file ON aliases (file)",
-    "files_modified": "CREATE INDEX files_modified ON files (mtime_ns DESC, path)",
     "files_ignored": "CREATE INDEX files_ignored ON files (path) WHERE ignored",
-    "files_size": "CREATE INDEX files_size ON files (size DESC, path)",
-    "files_kind": "CREATE INDEX files_kind ON files (kind, path)",
     "links_missing": "CREATE INDEX links_missing ON links (missing) WHERE missing IS NOT NULL",
-    "tasks_status": "CREATE INDEX tasks_status ON tasks (status)",
-    "tasks_due": "CREATE INDEX tasks_due ON tasks (due, status) WHERE due IS NOT NULL",
-    "totals_frequent": "CREATE INDEX totals_frequent ON totals (what, key, count DESC, name)",
     "properties_file": "CREATE INDEX properties_file ON properties (file)",
 }
 """Created after a first build has filled the tables: sorting once is faster than inserting in random
@@ -158,7 +142,7 @@ LOGGED_CHANGES: Final = 4000
 
 _ROW_TABLES: Final = frozenset(
     ("files", "texts", "notes", "links", "tags", "aliases", "properties", "tasks", "problems")
-) | {"totals", "marks", "changed"}
+) | {"changed"}
 
 _EXPECTED: Final = _ROW_TABLES | {"meta", "terms", "words", "vocabulary", "occurrences"}
 

@@ -35,7 +35,6 @@ from vaultbridge.index.store.schema import (
     split_for_sql,
     start_log,
 )
-from vaultbridge.index.totals import COUNTED_TABLES, Totals, rebuild
 from vaultbridge.links.resolve import FileTable, Resolved, file_name, name_key, resolve
 from vaultbridge.vault.walk import FileEntry
 
@@ -56,9 +55,7 @@ def make_file_row(id_: int, entry: FileEntry, *, trusted: bool, ignored: bool) -
     return (id_, entry.path, key, entry.kind, *stat, trusted, state, "", ignored)
 
 
-def insert_files(db: sqlite3.Connection, rows: Sequence[FileValues], totals: Totals) -> None:
-    for id_, *_ in rows:
-        totals.touch(id_)
+def insert_files(db: sqlite3.Connection, rows: Sequence[FileValues]) -> None:
     db.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
     log_changes(db, (id_ for id_, *_ in rows))
 
@@ -92,13 +89,11 @@ class FileWrite(Struct, frozen=True):
     ignored: bool
     table: Callable[[], FileTable]
     ids: FileIds
-    totals: Totals
 
 
 def insert_content(file: FileWrite, rows: Rows) -> None:
     """Insert the content of a file that has none in the index yet."""
     db, id_ = file.db, file.id
-    file.totals.touch(id_)
     _mark_indexed(file, rows.hash)
     if rows.text is not None:
         db.execute("INSERT INTO texts VALUES (?, ?)", (id_, rows.text))
@@ -118,7 +113,7 @@ def replace_content(file: FileWrite, rows: Rows) -> set[str]:
     file."""
     db, id_ = file.db, file.id
     if file.ignored:
-        remove_content(db, id_, file.entry.path, file.totals)
+        remove_content(db, id_, file.entry.path)
         insert_content(file, rows)
         return set()
     note, text = db.execute(
@@ -132,8 +127,6 @@ def replace_content(file: FileWrite, rows: Rows) -> set[str]:
         heads = join_heads(decode_note(note))
         words.update(WORD.findall(rows.heads))
     changed -= {section for section in changed if _has_rows(file, section, rows)}
-    if counted := changed & COUNTED_TABLES:
-        file.totals.touch(id_, counted)
     _mark_indexed(file, rows.hash)
     if rows.text is not None:
         db.execute("INSERT OR REPLACE INTO texts VALUES (?, ?)", (id_, rows.text))
@@ -269,9 +262,8 @@ def _resolve(file: FileWrite, target: str) -> _Where:
     return 0, None, name_key(target)
 
 
-def remove_content(db: sqlite3.Connection, id_: int, path: str, totals: Totals) -> None:
+def remove_content(db: sqlite3.Connection, id_: int, path: str) -> None:
     """Remove everything that the content of a file put into the index; the file's own row stays."""
-    totals.touch(id_)
     row = db.execute(
         "SELECT note, text, ignored FROM notes JOIN files USING (id) LEFT JOIN texts USING (id)"
         " WHERE notes.id = ?",
@@ -319,9 +311,9 @@ _STORED: Final[dict[str, tuple[str, Callable[[Rows], list[Any]]]]] = {
 resolved when they are stored."""
 
 
-def remove_file(db: sqlite3.Connection, id_: int, path: str, totals: Totals) -> None:
+def remove_file(db: sqlite3.Connection, id_: int, path: str) -> None:
     """Remove a file. The caller must then call `update_links` with its name key."""
-    remove_content(db, id_, path, totals)
+    remove_content(db, id_, path)
     db.execute("DELETE FROM files WHERE id = ?", (id_,))
     log_changes(db, (id_,))
 
@@ -329,14 +321,13 @@ def remove_file(db: sqlite3.Connection, id_: int, path: str, totals: Totals) -> 
 def set_ignored(file: FileWrite, rows: Rows) -> set[str]:
     """Marks a file whose content is in the index as ignored, or not any more. Returns the words that may be
     new."""
-    remove_content(file.db, file.id, file.entry.path, file.totals)
-    set_ignored_without_content(file.db, file.id, file.totals, ignored=file.ignored)
+    remove_content(file.db, file.id, file.entry.path)
+    set_ignored_without_content(file.db, file.id, ignored=file.ignored)
     insert_content(file, rows)
     return set() if file.ignored else collect_terms(rows, file.entry.path)
 
 
-def set_ignored_without_content(db: sqlite3.Connection, id_: int, totals: Totals, *, ignored: bool) -> None:
-    totals.touch(id_)
+def set_ignored_without_content(db: sqlite3.Connection, id_: int, *, ignored: bool) -> None:
     db.execute("UPDATE files SET ignored = ? WHERE id = ?", (ignored, id_))
     # During a first build, readers know by it that another file belongs in views.
     db.execute("UPDATE meta SET value = value + 1 WHERE name = 'files_version'")
@@ -375,9 +366,7 @@ SQLite each time, which ignores those it has."""
 _LINKS: Final = frozenset({"links"})
 
 
-def update_links(
-    db: sqlite3.Connection, keys: Sequence[str], table: FileTable, ids: FileIds, totals: Totals
-) -> int:
+def update_links(db: sqlite3.Connection, keys: Sequence[str], table: FileTable, ids: FileIds) -> int:
     """Resolve again every link that one of these name keys may affect; returns how many changed."""
     affected: dict[tuple[int, int], tuple[str, bool, str, int, int | None]] = {}
     for marks, part in split_for_sql(keys):
@@ -394,7 +383,6 @@ def update_links(
         after = ids.get(found.path) if isinstance(found, Resolved) else None
         ambiguous = AMBIGUOUS if isinstance(found, Resolved) and found.others else 0
         if after != target_id or flags & AMBIGUOUS != ambiguous:
-            totals.touch(source, _LINKS)
             missing = name_key(target) if after is None and not ignored else None
             changed.append((flags & ~AMBIGUOUS | ambiguous, after, missing, source, seq))
     db.executemany(
@@ -417,8 +405,8 @@ def begin_bulk(db: sqlite3.Connection) -> None:
 
 
 def end_bulk(db: sqlite3.Connection) -> None:
-    """Finish a first build: create the secondary indexes, collect the words, count all totals and start
-    the log of changes."""
+    """Finish a first build: create the secondary indexes, collect the words and start the log of
+    changes."""
     db.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
     _set_words_option(db, "automerge", 4)
     _set_words_option(db, "crisismerge", 16)
@@ -427,7 +415,6 @@ def end_bulk(db: sqlite3.Connection) -> None:
         db.execute(f"DROP INDEX IF EXISTS {name}")
         db.execute(statement)
     db.execute("INSERT OR IGNORE INTO terms (term) SELECT term FROM vocabulary")
-    rebuild(db)
     start_log(db)
 
 
