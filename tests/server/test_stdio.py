@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from support.process import ROOT
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.server.config.model import config_file
 from vaultbridge.server.stdio.serve import StdioOptions, make_plan, make_server, may_be_configured
@@ -175,46 +172,3 @@ def test_a_configuration_is_never_overlooked(tmp_path: Path, where: str) -> None
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("")
     assert may_be_configured(environ)
-
-
-HEAVY = (
-    "argparse",
-    "yaml",
-    "sqlite3",
-    "watchfiles",
-    "snowballstemmer",
-    "aiohttp",
-    "multiprocessing",
-    "tomllib",
-    "difflib",
-    "pathlib",
-)
-
-
-def test_nothing_heavy_is_imported_before_the_first_answer() -> None:
-    """What a client waits for: the modules of the command, and none of the engine's."""
-    code = (
-        "import sys\n"
-        "from vaultbridge.cli.stdio import parse_arguments\n"
-        "from vaultbridge.server.stdio import live, serve\n"
-        "from vaultbridge.server.logs import start_logging\n"
-        "plan = serve.make_plan(serve.StdioOptions(**parse_arguments(['/v/Notes'])), {'HOME': '/nowhere'})\n"
-        "serve.make_server(plan, {})\n"
-        "print(*sorted(sys.modules))\n"
-    )
-    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", f"import sys; sys.path += {sys.path!r}; {_join_lines(code)}"],
-        env=env,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    loaded = set(done.stdout.split())
-    assert not loaded & set(HEAVY)
-    for part in ("engine", "vault", "index", "markdown", "links", "bases", "tools"):
-        assert not [name for name in loaded if name.startswith(f"vaultbridge.{part}")], part
-
-
-def _join_lines(code: str) -> str:
-    return f"exec({code!r})"
