@@ -9,7 +9,9 @@ import pytest
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.server.config.model import config_file
-from vaultbridge.server.stdio.serve import StdioOptions, make_plan, make_server, may_be_configured
+from vaultbridge.server.stdio.configured import make_vault_scope
+from vaultbridge.server.stdio.serve import StdioOptions, StdioPlan, make_plan, make_server, may_be_configured
+from vaultbridge.vault.scope import LiveScope
 
 CONFIG = """
 [[vaults]]
@@ -38,6 +40,10 @@ def write_config(home: Path, text: str) -> dict[str, str]:
     file.parent.mkdir(parents=True)
     file.write_text(text)
     return {"HOME": str(home)}
+
+
+def find_scope(plan: StdioPlan, vault: str) -> LiveScope:
+    return make_vault_scope(plan.vaults[vault], plan.config)
 
 
 def test_without_anything_said_nothing_is_limited(tmp_path: Path) -> None:
@@ -87,7 +93,7 @@ def test_the_configuration_is_followed(tmp_path: Path) -> None:
     assert (plan.tool_errors, plan.log_level, plan.call_seconds) == ("result", "error", 7.0)
     assert (plan.settings.profile, plan.settings.read_only, plan.settings.restricted) == ("core", True, True)
     assert not plan.settings.quick_list
-    scope = plan.vaults["Notes"].scope()
+    scope = find_scope(plan, "Notes")
     assert not scope.visible("Private/A.md")
     assert not scope.visible("Secret/A.md")
     assert scope.visible("A.md")
@@ -109,9 +115,9 @@ def test_the_command_line_overrides_the_configuration_and_only_narrows_its_scope
     assert (plan.tool_errors, plan.log_level, plan.call_seconds) == ("protocol", "debug", 3.0)
     assert plan.settings.profile == "full"
     assert not plan.settings.read_only, "one of the two may be changed"
-    assert not plan.vaults["Notes"].scope().visible("Private/A.md")
-    assert plan.vaults["Other"].scope().visible("Private/A.md")
-    assert not plan.vaults["Other"].scope().visible("A.md")
+    assert not find_scope(plan, "Notes").visible("Private/A.md")
+    assert find_scope(plan, "Other").visible("Private/A.md")
+    assert not find_scope(plan, "Other").visible("A.md")
     assert make_server(plan, environ).offer.name == "mine"
 
 

@@ -14,7 +14,6 @@ FIRST_MODULES: Final = frozenset(
     f"vaultbridge.{name}" if name else "vaultbridge"
     for name in (
         *("", "__main__", "cancellation", "errors", "event_loop", "limits"),
-        *("activity", "activity.records"),
         *("cli", "cli.commands", "cli.stdio"),
         *("jsonrpc", "jsonrpc.codec", "jsonrpc.messages", "jsonrpc.session"),
         *(f"protocols{name}" for name in ("", ".connection", ".dialect", ".failures", ".request_queue")),
@@ -37,12 +36,10 @@ FIRST_MODULES: Final = frozenset(
             )
         ),
         "protocols.mcp.vault",
-        *(
-            f"protocols.mcp.vault.{name}"
-            for name in ("apps", "changes", "engines", "listing", "provider", "tool_calls", "workers")
-        ),
+        *(f"protocols.mcp.vault.{name}" for name in ("changes", "engines", "listing", "provider", "workers")),
         *("server", "server.logs", "server.vault_choice"),
-        *("server.stdio", "server.stdio.live", "server.stdio.serve"),
+        *("server.stdio", "server.stdio.serve"),
+        *("tools", "tools.suggestions"),
     )
 )
 

@@ -20,6 +20,7 @@ from vaultbridge.engine.follower import Follower, OthersChanges
 from vaultbridge.engine.index_leader import IndexLeader
 from vaultbridge.engine.scoped_index import ScopedIndexes
 from vaultbridge.errors import EngineFailure, TimedOut, VaultbridgeError
+from vaultbridge.index.store.database import read_meta
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.settings import VaultSettings
@@ -144,6 +145,11 @@ class IndexSync:
 
                     self._index = Index.open(self._folder)
         return self._index
+
+    def read_files_version(self) -> int:
+        """The index's counter of added and removed files."""
+        with self.index.reading() as db:
+            return read_meta(db, "files_version")
 
     def _synchronizer(self) -> Synchronizer:
         if self._sync is None:

@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from vaultbridge.errors import VaultbridgeError
+from vaultbridge.index.fold import fold_text
+from vaultbridge.index.store.file_cache import find_differing
+from vaultbridge.links.resolve import file_name, name_key
 from vaultbridge.protocols.mcp.values import Completion
 from vaultbridge.protocols.mcp.vault.resources import list_files
 
@@ -100,8 +103,6 @@ class Completions:
 
 def _name_files(engine: Engine, kind: str, known: _Choices | None) -> _Choices:
     """Names the files of a complete index, or changes what is known of them."""
-    from vaultbridge.index.store.file_cache import find_differing
-
     paths, table = engine.queries.visible_names()
     if known is not None and known.version is paths:
         return known
@@ -117,9 +118,6 @@ def _update_names(
     known: _Choices, paths: Mapping[int, str], table: FileTable, changed: Sequence[str], kind: str
 ) -> _Choices:
     """Adds and removes files. A note that is added or removed changes how others of its name are named."""
-    from vaultbridge.index.fold import fold_text
-    from vaultbridge.links.resolve import file_name, name_key
-
     names: dict[str, str | None] = dict.fromkeys(changed) if kind == "path" else {}
     for path in filter(_is_note, () if kind == "path" else changed):
         notes = table.paths_named(name_key(file_name(path)))
@@ -142,15 +140,11 @@ def _is_note(path: str) -> bool:
 
 
 def _fold_choices(version: object, values: Sequence[str], files: Sequence[str] = ()) -> _Choices:
-    from vaultbridge.index.fold import fold_text
-
     # Folding all at once is far cheaper than one by one; names have no line ends.
     return _Choices(version, values, fold_text("\n".join(values)).split("\n") if values else (), files)
 
 
 def _suggest_best(choices: _Choices, typed: str) -> Completion:
-    from vaultbridge.index.fold import fold_text
-
     prefix = fold_text(typed.strip().removeprefix("[[").removeprefix("#")[:TYPED_CHARS])
     ranked: list[tuple[int, int, str]] = []
     rows = zip(choices.values, choices.folded, strict=True)
@@ -178,8 +172,6 @@ def _suggest_newest(engine: Engine, choices: _Choices) -> Completion:
 
 def _name_notes(paths: Sequence[str]) -> list[str]:
     """Names notes as links would: by the bare name if only one note has it, else by the path."""
-    from vaultbridge.links.resolve import file_name, name_key
-
     names = [file_name(path) for path in paths]
     keys = [*map(name_key, names)]
     counts = Counter(keys)

@@ -19,9 +19,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
+from vaultbridge.engine.reading import excerpt
 from vaultbridge.errors import InvalidArgument, NoteNotFound, VaultbridgeError
 from vaultbridge.limits import KIB
+from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.parse import parse
+from vaultbridge.markdown.text import decode, replace_surrogates
 from vaultbridge.protocols.mcp.values import (
     Content,
     Page,
@@ -34,6 +37,7 @@ from vaultbridge.protocols.mcp.values import (
 from vaultbridge.protocols.mcp.vault.resources import paginate
 from vaultbridge.vault.dates import expand_template
 from vaultbridge.vault.paths import VaultPath, vault_folder
+from vaultbridge.vault.read import content_hash
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
@@ -367,11 +371,6 @@ class Prompts:
         vault = vault or next(iter(self._engines))
         if vault not in self._engines:
             raise NoteNotFound(vault, closest=tuple(self._engines), what="vault")
-        from vaultbridge.engine.reading import excerpt
-        from vaultbridge.markdown.model import Note
-        from vaultbridge.markdown.text import decode, replace_surrogates
-        from vaultbridge.vault.read import content_hash
-
         engine = self._engines[vault]
         path = engine.find(name)
         data = engine.read_bytes(path)
@@ -400,8 +399,6 @@ class Prompts:
 
     def _read_notes(self, engine: Engine) -> Iterator[tuple[VaultPath, NotePrompt]]:
         """The prompt notes, read from disk: they are needed before the index is built."""
-        from vaultbridge.markdown.text import decode, replace_surrogates
-
         paths = sorted(self._list_paths(engine))
         for path in paths[:PROMPT_NOTES]:
             try:

@@ -24,16 +24,16 @@ from vaultbridge.protocols.mcp.values import (
     TextContent,
     ToolResult,
 )
-from vaultbridge.protocols.mcp.vault.apps import VaultApps
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines
+from vaultbridge.protocols.mcp.vault.resources import make_uri
 from vaultbridge.protocols.mcp.vault.workers import Workers
+from vaultbridge.review.gate import Choice, ReviewGate
+from vaultbridge.tools.base.answer import Answer, AnswerPart, ImagePart, TextPart
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
-    from vaultbridge.protocols.mcp.vault.provider import Loaded
-    from vaultbridge.review.gate import Choice, ReviewGate
+    from vaultbridge.protocols.mcp.vault.loaded import Loaded
     from vaultbridge.review.policy import ReviewRules
-    from vaultbridge.tools.base.answer import Answer, AnswerPart
     from vaultbridge.tools.base.catalog import PreparedCall
 
 PATTERN: Final = "pattern"
@@ -91,13 +91,8 @@ class ProgressRelay:
 
 def to_content(part: AnswerPart) -> Content:
     """One part of an answer as MCP content. A file carries its URI as a resource."""
-    # Distinguished by their fields, because importing the classes is too slow before the first answer and in
-    # every call.
-    if hasattr(part, "text"):
+    if isinstance(part, TextPart):
         return TextContent(text=part.text)
-    from vaultbridge.protocols.mcp.vault.resources import make_uri
-    from vaultbridge.tools.base.answer import ImagePart
-
     if isinstance(part, ImagePart):
         return ImageContent(data=part.data, mime_type=part.mime_type)
     uri = make_uri(part.vault, part.path)
@@ -105,26 +100,22 @@ def to_content(part: AnswerPart) -> Content:
 
 
 class ToolCalls:
-    """Runs the calls of one server. Create it in the event loop in which it is used. `find` returns what is
-    loaded; `load` loads it first, in a worker. `review` returns, in a worker and for each change, the policy
-    of a vault; without it nothing is reviewed."""
+    """Runs the calls of one server, in the event loop `loop`. `review` returns, in a worker and for each
+    change, the policy of a vault; without it nothing is reviewed."""
 
     def __init__(
         self,
+        loaded: Loaded,
         engines: VaultEngines,
         workers: Workers,
-        apps: VaultApps,
+        loop: asyncio.AbstractEventLoop,
         *,
-        find: Callable[[], Loaded | None],
-        load: Callable[[], Loaded],
         review: Callable[[Engine], ReviewRules] | None,
     ) -> None:
-        self._loop = asyncio.get_running_loop()
+        self._loaded = loaded
+        self._loop = loop
         self._engines = engines
         self._workers = workers
-        self._apps = apps
-        self._find = find
-        self._load = load
         self._review = review
 
     async def call(self, name: str, arguments: dict[str, Any], context: Context) -> ToolResult:
@@ -141,10 +132,9 @@ class ToolCalls:
     def _prepare(self, name: str, arguments: dict[str, Any]) -> PreparedCall | None:
         """Prepare a call that can be answered without waiting, for which a thread would take longer than the
         answer itself. None if it may have to wait."""
-        loaded = self._find()
-        if loaded is None or not self._engines.all_open:
+        if not self._engines.all_open:
             return None
-        return loaded.catalog.prepare(name, arguments, loaded.tool_context)
+        return self._loaded.catalog.prepare(name, arguments, self._loaded.tool_context)
 
     async def _run_call(
         self, name: str, arguments: dict[str, Any], context: Context, prepared: PreparedCall | None
@@ -152,9 +142,9 @@ class ToolCalls:
         """The answer, and what a view shows of it."""
         progress = ProgressRelay(context, self._loop)
         actor = context.client_name or "mcp"
+        loaded = self._loaded
 
         def call() -> tuple[Answer, dict[str, Any] | None] | InputRequired:
-            loaded = self._load()
             tool_context = replace(loaded.tool_context, actor=actor, progress=progress)
             if prepared is not None:
                 return prepared.run(tool_context), None
@@ -168,18 +158,17 @@ class ToolCalls:
                 return required
             if not context.shows_views:
                 return answer, None
-            return answer, self._apps.describe(answer, gate, context.principal)
+            return answer, loaded.apps.describe(answer, gate, context.principal)
 
-        loaded = self._find()
         kind = self._classify(name, arguments)
         answer = await self._workers.run(
             call,
             kind=kind,
             caller=context.principal or actor,
-            cancellable=loaded is not None and not loaded.catalog.may_change(name),
+            cancellable=not loaded.catalog.may_change(name),
             # Patterns are matched in another process.
             long=kind.endswith(PATTERN),
-            changes=loaded is not None and not kind,
+            changes=not kind,
         )
         if isinstance(answer, InputRequired):
             # Raised here and not in the worker: it is not a failure of the tool.
@@ -194,17 +183,14 @@ class ToolCalls:
         progress: ProgressRelay,
     ) -> ReviewGate:
         """Make the gate that decides on the changes of one call. Runs in a worker."""
-        from vaultbridge.review.gate import ReviewGate
-
-        can_show = context.shows_views and self._apps.shows_changes()
+        can_show = context.shows_views and self._loaded.apps.shows_changes()
         caller = McpCaller(context, self._loop, self._workers, can_show=can_show)
         return ReviewGate(rules, name.removeprefix(TOOL_PREFIX), caller, progress)
 
     def _classify(self, name: str, arguments: dict[str, Any]) -> str:
         """Return the kind of a call; calls of one kind take about the same time. Changes have no kind: they
         are short or wait for one another, and should not wait for queries as well."""
-        loaded = self._find()
-        tool = None if loaded is None else loaded.catalog.get(name)
+        tool = self._loaded.catalog.get(name)
         if tool is None or (tool.effect != "reads" and getattr(tool, "changing", None) is None):
             return ""
         action = arguments.get("action")
