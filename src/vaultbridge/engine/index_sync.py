@@ -20,7 +20,7 @@ from vaultbridge.engine.follower import Follower, OthersChanges
 from vaultbridge.engine.index_leader import IndexLeader
 from vaultbridge.engine.scoped_index import ScopedIndexes
 from vaultbridge.errors import EngineFailure, TimedOut, VaultbridgeError
-from vaultbridge.index.store.database import read_meta
+from vaultbridge.index.store.database import Index, read_meta
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.settings import VaultSettings
@@ -29,7 +29,6 @@ from vaultbridge.vault.write.replace import remove_leftover
 from vaultbridge.vault.write.transaction import ignore_checkpoint
 
 if TYPE_CHECKING:
-    from vaultbridge.index.store.database import Index
     from vaultbridge.index.sync import Synchronizer, SyncReport
     from vaultbridge.vault.watch import WatchEvent
 
@@ -141,8 +140,6 @@ class IndexSync:
                 if self._closed:
                     raise EngineFailure("The vault is closed.")
                 if self._index is None:
-                    from vaultbridge.index.store.database import Index
-
                     self._index = Index.open(self._folder)
         return self._index
 

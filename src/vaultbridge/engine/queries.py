@@ -17,6 +17,7 @@ from msgspec import Struct
 from vaultbridge.engine.drafting.existence import Visibility
 from vaultbridge.engine.index_sync import IndexSync
 from vaultbridge.errors import AmbiguousName, NoteNotFound
+from vaultbridge.index.store.database import read_left_out
 from vaultbridge.links.graph import (
     NEIGHBOURHOOD_NOTES,
     LinkPath,
@@ -420,8 +421,6 @@ class Queries:
     def left_out(self) -> tuple[int, list[Skipped]]:
         """How many files and folders are not part of the vault although a person may think so, and some of
         them, with the reason. What the scope hides is not counted."""
-        from vaultbridge.index.store.database import read_left_out
-
         with self._full_index().reading() as db:
             count, examples = read_left_out(db)
         if self._scope.unrestricted:

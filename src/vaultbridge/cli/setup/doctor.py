@@ -14,10 +14,11 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from vaultbridge.cli.common import FAILED, OK, emit, run, say
+from vaultbridge import __version__
+from vaultbridge.cli.common import FAILED, OK, emit, find_cache, find_root, run, say
 from vaultbridge.cli.parser import Parser, parse_port
 from vaultbridge.cli.setup.access_checks import Finding, check_code, check_patterns, list_some
-from vaultbridge.cli.setup.connect import advise_on_path
+from vaultbridge.cli.setup.connect import advise_on_path, plan_addition
 from vaultbridge.cli.setup.index_checks import check_index
 from vaultbridge.cli.setup.sharing_checks import (
     check_service,
@@ -26,6 +27,7 @@ from vaultbridge.cli.setup.sharing_checks import (
     check_waiting,
 )
 from vaultbridge.errors import PermissionDenied, VaultbridgeError
+from vaultbridge.system import is_process_alive
 
 if TYPE_CHECKING:
     from vaultbridge.server.assistants.catalog import Assistant
@@ -105,7 +107,6 @@ def _show(args: argparse.Namespace, finding: Finding) -> None:
 
 
 def _check_system(args: argparse.Namespace) -> Iterator[Finding]:
-    from vaultbridge import __version__
     from vaultbridge.server.assistants.entry import find_own_command
 
     running = ".".join(map(str, sys.version_info[:3]))
@@ -197,7 +198,6 @@ def _check_privacy(folder: Path, *, fix: bool) -> Iterator[Finding]:
 
 
 def _check_vault(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
-    from vaultbridge.cli.common import find_root
     from vaultbridge.vault.walk import LEFT_OUT, FileEntry, Skipped, Unreadable, walk
 
     root = find_root(args.vault)
@@ -248,10 +248,8 @@ def _check_vault(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
 
 def _check_bridge(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
     """Check the running bridge, and what Claude Code needs to find it."""
-    from vaultbridge.cli.common import find_cache
     from vaultbridge.protocols.claude_ide.doctor import diagnose
     from vaultbridge.protocols.editor.endpoint_file import find_running, load_endpoint
-    from vaultbridge.system import is_process_alive
 
     try:
         cache = find_cache(args.vault)
@@ -392,7 +390,6 @@ def _check_server(
         answer = check_handshake(words, seconds=HANDSHAKE_SECONDS)
     except VaultbridgeError as error:
         if args.fix and folder is not None and not Path(words[0]).exists():
-            from vaultbridge.cli.setup.connect import plan_addition
             from vaultbridge.server.assistants.config_file import write_text
 
             if planned := plan_addition(assistant, file, folder, name):
@@ -400,8 +397,6 @@ def _check_server(
                 return Finding("Assistants", title, "bad", error.message, fixed="wrote the current command")
         return Finding("Assistants", title, "bad", error.message, _write_again(assistant, folder, name))
     found = f"starts and answers with {answer.tools} tools in {answer.seconds:.1f} s"
-    from vaultbridge import __version__
-
     if answer.version != __version__:
         found += f", as version {answer.version}: another installation"
         return Finding("Assistants", title, "warning", found, f"{_write_again(assistant, folder, name)}")

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from vaultbridge.server.config.environment import apply_environment
 from vaultbridge.server.config.model import (
     Config,
     VaultConfig,
-    apply_environment,
     choose_config,
     describe_vaults,
 )
