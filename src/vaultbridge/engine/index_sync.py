@@ -20,16 +20,18 @@ from vaultbridge.engine.follower import Follower, OthersChanges
 from vaultbridge.engine.index_leader import IndexLeader
 from vaultbridge.engine.scoped_index import ScopedIndexes
 from vaultbridge.errors import EngineFailure, TimedOut, VaultbridgeError
+from vaultbridge.index.ignored import mark_ignored
 from vaultbridge.index.store.database import Index, read_meta
+from vaultbridge.index.sync import Synchronizer, SyncReport
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.settings import VaultSettings
+from vaultbridge.vault.watch import PathsChanged, Rescan, VaultLost, VaultWatcher
 from vaultbridge.vault.write.journal import Journal
 from vaultbridge.vault.write.replace import remove_leftover
 from vaultbridge.vault.write.transaction import ignore_checkpoint
 
 if TYPE_CHECKING:
-    from vaultbridge.index.sync import Synchronizer, SyncReport
     from vaultbridge.vault.watch import WatchEvent
 
 TAKEOVER_SECONDS: Final = 2.0
@@ -150,8 +152,6 @@ class IndexSync:
 
     def _synchronizer(self) -> Synchronizer:
         if self._sync is None:
-            from vaultbridge.index.sync import Synchronizer
-
             self._sync = Synchronizer(self._root, self.index)
         return self._sync
 
@@ -174,8 +174,6 @@ class IndexSync:
     def refresh(self, progress: Callable[[int, int], None] | None = None) -> SyncReport:
         """Compares the whole vault now, unless another process watches it. Waits for one that is
         comparing."""
-        from vaultbridge.index.sync import SyncReport
-
         with self._syncing:
             borrowed = not self._leader.held
             if borrowed and not self._borrow():
@@ -228,8 +226,6 @@ class IndexSync:
             self._syncing.release()
 
     def _mark_ignored(self) -> None:
-        from vaultbridge.index.ignored import mark_ignored
-
         mark_ignored(self.index, self._settings().ignore_filters)
 
     def during_edit(self) -> AbstractContextManager[None]:
@@ -247,8 +243,6 @@ class IndexSync:
         self._index_written(changed, self._follower.make_pause())
 
     def _index_written(self, changed: frozenset[VaultPath], pause: Callable[[], None] = lambda: None) -> None:
-        from vaultbridge.index.sync import Synchronizer
-
         try:
             # Not the leader's synchronizer: this must not wait for a first build, which may take minutes. The
             # index itself serializes the two writers.
@@ -343,8 +337,6 @@ class IndexSync:
             self._leader.release()
 
     def _watch(self) -> None:
-        from vaultbridge.vault.watch import VaultWatcher
-
         self._watcher = (self._make_watcher or VaultWatcher)(self._root, self._follow)
         self._watcher.start()
         compared = time.monotonic()
@@ -399,8 +391,6 @@ class IndexSync:
             self._fall_behind()
 
     def _handle(self, event: WatchEvent) -> None:
-        from vaultbridge.vault.watch import PathsChanged, Rescan, VaultLost
-
         match event:
             case PathsChanged(paths=paths):
                 pause = self._follower.make_pause()

@@ -3,8 +3,8 @@
     watch = StdioWatch(texts, environ)
     serve_stdio(dialect, attach=watch.attach, at_end=…)
 
-Loaded with the first call, or a moment later if there is none, so it imports little. `report`, which is
-loaded when the first call has been answered, sends what it records to the running server.
+Loaded with the first call, or a moment later if there is none. When the first call has been answered,
+`report` begins to send what it records to the running server.
 """
 
 from __future__ import annotations
