@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from support.first_answers import FIRST_MODULES
+
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "vaultbridge"
 
@@ -78,6 +80,21 @@ DOES_IO = {
     "aiohttp",
 }
 
+MAY_BE_LATE = {
+    ("client.transport", "client.sdk"): "only with the official SDK, which is an extra",
+    ("embeddings.own_model", "embeddings.embeddings"): "few people have a model, and HTTP takes 10 ms",
+    ("engine", "engine.direct"): "the engine needs the rest of its package",
+    ("engine", "engine.engine"): "the engine needs the rest of its package",
+    ("engine.direct", "engine.drafting.planning"): "a command that only reads drafts nothing",
+    ("engine.late_index", "engine.index_sync"): "a command that reads a note by its path needs no index",
+    ("engine.late_index", "engine.queries"): "a command that reads a note by its path needs no index",
+    ("engine.queries", "index.ranking.rank"): "only questions in plain words are ranked",
+    ("server.config.model", "server.config.check"): "checks what the model defines",
+    ("vault.folders", "vault.write.state_move"): "moves the journal, which is in one of the folders",
+}
+"""Imports within functions, and why. Besides these there are the commands, which are found by name and load
+only what they use, and what is loaded after the first answers of `stdio` (`FIRST_MODULES`)."""
+
 MODULE_LINES = 520
 """Past this a module has more than one duty."""
 
@@ -135,6 +152,16 @@ def _walk_loaded(node: ast.AST) -> Iterator[ast.AST]:
         yield from _walk_loaded(child)
 
 
+def list_typing_imports(file: Path) -> Iterator[tuple[str, int]]:
+    """What a module imports only for type checkers."""
+    for node in ast.walk(parse_module(file)):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            for part in node.body:
+                if isinstance(part, ast.ImportFrom) and part.module:
+                    for name in part.names:
+                        yield f"{part.module}.{name.name}".removeprefix("vaultbridge."), part.lineno
+
+
 def list_our_imports(file: Path, *, loading: bool = False) -> Iterator[tuple[str, int]]:
     for name, line in list_imports(file, loading=loading):
         if name.startswith("vaultbridge.") and name != "vaultbridge.__version__":
@@ -174,6 +201,22 @@ def test_no_modules_need_each_other_to_load() -> None:
         graphlib.TopologicalSorter(graph).prepare()
     except graphlib.CycleError as error:
         pytest.fail("these modules import each other: " + " <- ".join(error.args[1]))
+
+
+def test_imports_stand_at_the_top() -> None:
+    modules = {name_module(file) for file in FILES}
+    late = set()
+    for file in FILES:
+        module = name_module(file)
+        loaded = set(list_our_imports(file, loading=True))
+        first = f"vaultbridge.{module}" in FIRST_MODULES
+        for name, line in set(list_our_imports(file)) - loaded - set(list_typing_imports(file)):
+            target = name if name in modules else name.rpartition(".")[0]
+            outside = first and f"vaultbridge.{target}" not in FIRST_MODULES
+            if not outside and name_part(file) not in ("cli", "__main__"):
+                late.add((module, target, name_place(file, line)))
+    assert not [place for module, target, place in late if (module, target) not in MAY_BE_LATE]
+    assert not MAY_BE_LATE.keys() - {(module, target) for module, target, _ in late}, "no longer late"
 
 
 def test_modules_that_move_messages_know_no_vault() -> None:

@@ -42,6 +42,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from vaultbridge.engine.context import LARGEST_CHARS, LEAST_CHARS, gather
 from vaultbridge.engine.operations import (
     AddTag,
     Append,
@@ -57,7 +58,12 @@ from vaultbridge.engine.operations import (
     SetTask,
 )
 from vaultbridge.engine.operations.base import Operation
+from vaultbridge.engine.reading import Part, exact_part
 from vaultbridge.errors import InvalidArgument, VaultNotFound
+from vaultbridge.index.ranking.plain_words import Answered, answer_query
+from vaultbridge.server.vault_choice import choose_vault, find_here
+from vaultbridge.server.wiring import open_engine
+from vaultbridge.vault.scope import Scope
 
 if TYPE_CHECKING:
     from datetime import date, datetime
@@ -281,8 +287,6 @@ class Vault:
         """Find notes. Plain words give ranked results; operators, quotes and /regex/ mean what they mean in
         Obsidian, unless that finds nothing: then their words are ranked. With `exact`, a query always means
         what it means in Obsidian, so all plain words must occur."""
-        from vaultbridge.index.ranking.plain_words import Answered, answer_query
-
         self._opened.index_sync.refresh()
         queries = self._opened.queries
 
@@ -319,8 +323,6 @@ class Vault:
     def context(self, question: str, *, max_chars: int = 4_000) -> list[Passage]:
         """Gather the passages that answer a question, together at most `max_chars` characters: the best note
         first, each note from top to bottom, nothing twice."""
-        from vaultbridge.engine.context import LARGEST_CHARS, LEAST_CHARS, gather
-
         if not LEAST_CHARS <= max_chars <= LARGEST_CHARS:
             raise InvalidArgument(
                 f"max_chars is {max_chars}.",
@@ -349,8 +351,6 @@ class Vault:
 
     def read(self, place: str) -> str:
         """Read a note's text, or a part: `Note#Heading`, `Note#^block`."""
-        from vaultbridge.engine.reading import Part, exact_part
-
         name, mark, below = place.partition("#")
         if not mark or not name:
             return self._opened.view(place).text
@@ -479,10 +479,6 @@ def open(  # noqa: A001 - as in `vaultbridge.open(…)`
 ) -> Vault:
     """Open a vault by its folder or its name in Obsidian; without one, the vault you are in or the only one
     there is. Raises VaultNotFound."""
-    from vaultbridge.server.vault_choice import choose_vault, find_here
-    from vaultbridge.server.wiring import open_engine
-    from vaultbridge.vault.scope import Scope
-
     try:
         chosen = os.fspath(vault) if vault is not None else choose_vault(os.environ, find_here())
     except VaultNotFound as error:

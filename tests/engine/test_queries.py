@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vaultbridge.cli.notes.export import export_jsonl
-from vaultbridge.engine.drafting.move import LinkSources
+from vaultbridge.engine.drafting.link_sources import LinkSources
 from vaultbridge.errors import NoteNotFound
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import Scope

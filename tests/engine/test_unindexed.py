@@ -70,7 +70,8 @@ def test_an_index_that_becomes_complete_right_after_its_answer_is_queried_again(
         with ExitStack() as other:
             other.enter_context(another_leader(engine.cache))
             assert not engine.queries.status.complete
-            finder = Finder(engine.root, engine.scope, CompleteAfterwards(engine, other.close))
+            queries = CompleteAfterwards(engine, other.close)
+            finder = Finder(engine.root, engine.scope, lambda queries=queries: queries)  # type: ignore[misc]
             if expected is None:
                 with pytest.raises(AmbiguousName):
                     finder.find(name)

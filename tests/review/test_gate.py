@@ -29,7 +29,8 @@ from vaultbridge.engine.operations.base import Operation
 from vaultbridge.engine.outcome import Outcome
 from vaultbridge.engine.plan import Plan
 from vaultbridge.errors import ChangeRejected, EngineFailure, InvalidArgument
-from vaultbridge.review.policy import MANY_FILES, ChangePending, Review
+from vaultbridge.review.loss import MANY_FILES
+from vaultbridge.review.policy import ChangePending, Review
 from vaultbridge.review.store import WAITING_PROPOSALS, WAITING_SECONDS, ReviewStore, store_of
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import Scope

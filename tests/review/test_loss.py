@@ -23,8 +23,15 @@ from vaultbridge.engine.operations import (
 )
 from vaultbridge.engine.operations.base import Operation
 from vaultbridge.engine.plan import PlannedFile, PlannedFiles
-from vaultbridge.review.loss import HALF, MEASURED_CHARS, MUCH_LOST, SOME_LOST, loses_much, measure
-from vaultbridge.review.policy import find_danger
+from vaultbridge.review.loss import (
+    HALF,
+    MEASURED_CHARS,
+    MUCH_LOST,
+    SOME_LOST,
+    find_danger,
+    loses_much,
+    measure,
+)
 
 Make = Callable[..., Reviewed]
 

@@ -13,7 +13,8 @@ import pytest
 
 from support.files import write_vault
 from support.waiting import BOUND, ask_until
-from vaultbridge.server.config.model import apply_environment, load_config
+from vaultbridge.server.config.environment import apply_environment
+from vaultbridge.server.config.model import load_config
 from vaultbridge.server.serve import Listening, ServeOptions, run_server
 from vaultbridge.server.tokens import TokenStore
 from vaultbridge.server.wiring import open_engine

@@ -10,12 +10,12 @@ import pytest
 from msgspec.structs import fields
 
 from vaultbridge.errors import InvalidArgument
+from vaultbridge.server.config.environment import apply_environment
 from vaultbridge.server.config.model import (
     EMPTY,
     LIVE,
     Config,
     VaultConfig,
-    apply_environment,
     choose_config,
     config_file,
     describe_vaults,

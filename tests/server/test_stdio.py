@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from support.process import ROOT
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.server.config.model import config_file
-from vaultbridge.server.stdio.serve import StdioOptions, make_plan, make_server, may_be_configured
+from vaultbridge.server.stdio.configured import make_vault_scope
+from vaultbridge.server.stdio.serve import StdioOptions, StdioPlan, make_plan, make_server, may_be_configured
+from vaultbridge.vault.scope import LiveScope
 
 CONFIG = """
 [[vaults]]
@@ -41,6 +40,10 @@ def write_config(home: Path, text: str) -> dict[str, str]:
     file.parent.mkdir(parents=True)
     file.write_text(text)
     return {"HOME": str(home)}
+
+
+def find_scope(plan: StdioPlan, vault: str) -> LiveScope:
+    return make_vault_scope(plan.vaults[vault], plan.config)
 
 
 def test_without_anything_said_nothing_is_limited(tmp_path: Path) -> None:
@@ -90,7 +93,7 @@ def test_the_configuration_is_followed(tmp_path: Path) -> None:
     assert (plan.tool_errors, plan.log_level, plan.call_seconds) == ("result", "error", 7.0)
     assert (plan.settings.profile, plan.settings.read_only, plan.settings.restricted) == ("core", True, True)
     assert not plan.settings.quick_list
-    scope = plan.vaults["Notes"].scope()
+    scope = find_scope(plan, "Notes")
     assert not scope.visible("Private/A.md")
     assert not scope.visible("Secret/A.md")
     assert scope.visible("A.md")
@@ -112,9 +115,9 @@ def test_the_command_line_overrides_the_configuration_and_only_narrows_its_scope
     assert (plan.tool_errors, plan.log_level, plan.call_seconds) == ("protocol", "debug", 3.0)
     assert plan.settings.profile == "full"
     assert not plan.settings.read_only, "one of the two may be changed"
-    assert not plan.vaults["Notes"].scope().visible("Private/A.md")
-    assert plan.vaults["Other"].scope().visible("Private/A.md")
-    assert not plan.vaults["Other"].scope().visible("A.md")
+    assert not find_scope(plan, "Notes").visible("Private/A.md")
+    assert find_scope(plan, "Other").visible("Private/A.md")
+    assert not find_scope(plan, "Other").visible("A.md")
     assert make_server(plan, environ).offer.name == "mine"
 
 
@@ -175,46 +178,3 @@ def test_a_configuration_is_never_overlooked(tmp_path: Path, where: str) -> None
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("")
     assert may_be_configured(environ)
-
-
-HEAVY = (
-    "argparse",
-    "yaml",
-    "sqlite3",
-    "watchfiles",
-    "snowballstemmer",
-    "aiohttp",
-    "multiprocessing",
-    "tomllib",
-    "difflib",
-    "pathlib",
-)
-
-
-def test_nothing_heavy_is_imported_before_the_first_answer() -> None:
-    """What a client waits for: the modules of the command, and none of the engine's."""
-    code = (
-        "import sys\n"
-        "from vaultbridge.cli.stdio import parse_arguments\n"
-        "from vaultbridge.server.stdio import live, serve\n"
-        "from vaultbridge.server.logs import start_logging\n"
-        "plan = serve.make_plan(serve.StdioOptions(**parse_arguments(['/v/Notes'])), {'HOME': '/nowhere'})\n"
-        "serve.make_server(plan, {})\n"
-        "print(*sorted(sys.modules))\n"
-    )
-    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", f"import sys; sys.path += {sys.path!r}; {_join_lines(code)}"],
-        env=env,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    loaded = set(done.stdout.split())
-    assert not loaded & set(HEAVY)
-    for part in ("engine", "vault", "index", "markdown", "links", "bases", "tools"):
-        assert not [name for name in loaded if name.startswith(f"vaultbridge.{part}")], part
-
-
-def _join_lines(code: str) -> str:
-    return f"exec({code!r})"

@@ -18,7 +18,8 @@ from support.dial import dial
 from support.editor import Client
 from support.waiting import BOUND
 from vaultbridge.protocols.editor.socket import EDITOR_PROTOCOL
-from vaultbridge.server.config.model import Config, apply_environment, config_file, load_config
+from vaultbridge.server.config.environment import apply_environment
+from vaultbridge.server.config.model import Config, config_file, load_config
 from vaultbridge.server.serve import ServeOptions, run_server
 
 PROGRAM = [sys.executable, "-m", "vaultbridge"]

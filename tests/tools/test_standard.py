@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import jsonschema
@@ -85,22 +83,3 @@ def test_the_page_explains_every_tool_op_and_profile() -> None:
             assert f"| `{field.name}` |" in reference
     for word in (*BATCH_OPS, *get_args(Profile)):
         assert f"`{word}`" in prose
-
-
-def test_importing_the_catalog_loads_nothing_heavy() -> None:
-    """A client waits for the first listing: the engine, the index and YAML come with the first call. Of the
-    engine only the operations are loaded, which the arguments of edit_note are made from."""
-    heavy = ("yaml", "sqlite3", "watchfiles", "aiohttp", "multiprocessing", "difflib")
-    ours = tuple(f"vaultbridge.{part}" for part in ("engine", "index", "bases", "vault"))
-    code = (
-        "import sys; from vaultbridge.tools.standard import standard_catalog;"
-        "standard_catalog().list_tools();"
-        f"print(*sorted(m for m in sys.modules if m.split('.')[0] in {heavy} or m.startswith({ours})))"
-    )
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ended.stdout.split() == [
-        "vaultbridge.engine",
-        "vaultbridge.engine.operations",
-        "vaultbridge.engine.operations.base",
-        "vaultbridge.engine.operations.vocabulary",
-    ]

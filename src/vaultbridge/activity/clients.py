@@ -12,8 +12,6 @@ left are forgotten first. `web/api` and `cli/running.py` show what is here; noth
 
 An assistant is *the same* when it connects in the same way, with the same token, under the same name
 (`identity`): a pause applies to all of its windows, and still applies when it reconnects.
-
-This module is imported by `vaultbridge stdio` before its first answer, so it imports next to nothing.
 """
 
 from __future__ import annotations

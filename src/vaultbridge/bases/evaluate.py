@@ -8,7 +8,6 @@ allowance (`bases.context`), so no expression can hang. What fails for one row i
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
@@ -229,6 +228,8 @@ def _unknown_name(
     plain = name.removesuffix("()").removeprefix(prefix)
     suffix = "()" if name.endswith("()") else ""
     by_key = {name.lower(): name for name in sorted(known)}
+    import difflib
+
     close = difflib.get_close_matches(plain.lower(), by_key, n=3, cutoff=0.6)
     if not hint and not close and what == "formula":
         hint = f"Choose one of: {', '.join(known)}." if known else "This base has no formulas."

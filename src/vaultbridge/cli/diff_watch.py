@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from vaultbridge import event_loop
 from vaultbridge.cli.common import OK, emit, find_cache, say
 from vaultbridge.cli.diffs import describe_movement, render_proposal
+from vaultbridge.errors import VaultbridgeError
 from vaultbridge.protocols.connection import cancel_and_wait
 
 if TYPE_CHECKING:
@@ -93,8 +94,6 @@ async def _watch(vault: str, front: _Frontend) -> None:
 
 
 async def _decide(client: EditorClient, front: _Frontend, text: str) -> None:
-    from vaultbridge.errors import VaultbridgeError
-
     decision = front.read_decision(text)
     if decision is None:
         return

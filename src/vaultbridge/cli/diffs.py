@@ -10,14 +10,11 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from vaultbridge.cli.common import FAILED, OK, ask_bridge, emit, find_cache, own_command, run, say
 from vaultbridge.cli.parser import Parser, parse_integer
-
-if TYPE_CHECKING:
-    from vaultbridge.errors import EditRefused
-
+from vaultbridge.errors import EditRefused, InvalidArgument
 
 DECIDED: Final = 100
 """The most proposals that --decided lists."""
@@ -157,8 +154,6 @@ def main(argv: list[str]) -> int:
 
 
 def _decide_diffs(args: argparse.Namespace) -> int:
-    from vaultbridge.errors import InvalidArgument
-
     if args.watch:
         from vaultbridge.cli.diff_watch import watch_diffs
 
@@ -224,8 +219,6 @@ def _show_or_decide(args: argparse.Namespace, proposals: Proposals) -> int:
 def _choose_files(args: argparse.Namespace, proposal: dict[str, Any]) -> list[dict[str, Any]]:
     """What the user wants instead of the whole change. Raises InvalidArgument when the change has several
     files, because the options name none."""
-    from vaultbridge.errors import InvalidArgument
-
     if not args.hunk and args.text is None:
         return []
     if len(proposal["files"]) != 1:
@@ -247,8 +240,6 @@ def _choose_files(args: argparse.Namespace, proposal: dict[str, Any]) -> list[di
 def _refuse_unseen(args: argparse.Namespace, proposal: dict[str, Any], why: str) -> EditRefused:
     """Show what accepting would do now, and say how to accept exactly that."""
     from shlex import quote
-
-    from vaultbridge.errors import EditRefused
 
     if not args.json:
         say(args.terminal.color_diff(render_proposal(proposal)))

@@ -30,6 +30,7 @@ from vaultbridge import event_loop
 from vaultbridge.cli.common import OK, emit, find_cache, open_browser, own_command, run, say
 from vaultbridge.cli.parser import Parser
 from vaultbridge.errors import EngineFailure, VaultbridgeError, VaultNotFound
+from vaultbridge.system import make_private_folder
 
 if TYPE_CHECKING:
     from vaultbridge.protocols.editor.endpoint_file import Endpoint
@@ -103,7 +104,6 @@ def find_or_start(vault: str | None, problem: VaultbridgeError | None) -> tuple[
     """The bridge that serves the vault, and what it said if it was started now. Without a vault, which then
     has the `problem`, it is one that an assistant uses. Raises VaultbridgeError."""
     from vaultbridge.server.background import start_background
-    from vaultbridge.system import make_private_folder
     from vaultbridge.vault.folders import find_bases
     from vaultbridge.vault.locking import FileLock
 

@@ -24,6 +24,9 @@ OPTION_HELP = "another way to name the vault"
 LARGEST_NUMBER = 2**63 - 1
 """SQLite's largest integer: nobody has more notes, lines or changes."""
 
+PLAIN_COLUMNS = 80
+"""The width of a help text that goes to no terminal."""
+
 _PLAIN_WORD = "\0"
 """Put before the words that follow `--`: no real argument contains it, and argparse then takes none of them
 for an option. argparse's own handling of `--` is lost if options may be anywhere."""
@@ -40,6 +43,10 @@ class UsageExit(SystemExit):
 class HelpFormatter(argparse.HelpFormatter):
     """Wraps sentences at the terminal's width, and leaves indented lines, such as examples, as they are."""
 
+    def __init__(self, prog: str, **settings: Any) -> None:
+        # argparse itself would load `shutil` for this, and with it three libraries for archives.
+        super().__init__(prog, **{"width": _find_width(), **settings})
+
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         from itertools import groupby
         from textwrap import fill
@@ -49,6 +56,20 @@ class HelpFormatter(argparse.HelpFormatter):
             lines = list(group)
             parts += lines if raw else [fill(" ".join(lines), width)]
         return "\n".join(parts)
+
+
+def _find_width() -> int:
+    """The width of a help text, found as `shutil.get_terminal_size` does it."""
+    try:
+        columns = int(os.environ.get("COLUMNS", ""))
+    except ValueError:
+        columns = 0
+    if columns <= 0:
+        try:
+            columns = os.get_terminal_size(1).columns or PLAIN_COLUMNS
+        except OSError:
+            columns = PLAIN_COLUMNS
+    return columns - 2
 
 
 class SuggestingParser(argparse.ArgumentParser):

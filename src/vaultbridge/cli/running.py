@@ -27,7 +27,7 @@ from vaultbridge.cli.parser import Parser
 from vaultbridge.cli.places import FORMS, find_place_lines, make_mention, make_selection
 from vaultbridge.cli.terminal import escape_controls
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.system import MemoryUse
+from vaultbridge.system import MemoryUse, describe_process, measure_memory
 
 if TYPE_CHECKING:
     from vaultbridge.activity.pauses import Pauses
@@ -43,7 +43,6 @@ def _show_status(args: argparse.Namespace) -> int:
     from vaultbridge import event_loop
     from vaultbridge.protocols.editor.client import list_statuses
     from vaultbridge.server.used_vaults import count_waiting, list_known_vaults
-    from vaultbridge.system import measure_memory
     from vaultbridge.vault.folders import find_bases
 
     bridges = event_loop.run(list_statuses(find_bases(os.environ).cache))
@@ -106,7 +105,6 @@ def _show_vault(known: KnownVault, *, is_served: bool, as_json: bool) -> None:
     and without a bridge, what waits and who is paused."""
     from vaultbridge.activity.pauses import Pauses
     from vaultbridge.server.used_vaults import count_waiting
-    from vaultbridge.system import describe_process, measure_memory
 
     waiting = count_waiting(known.state)
     pauses = Pauses([known.state])

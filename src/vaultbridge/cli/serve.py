@@ -110,7 +110,8 @@ def _check(text: str, fault: str) -> str:
 
 def _serve(args: argparse.Namespace) -> int:
     from vaultbridge import event_loop
-    from vaultbridge.server.config.model import apply_environment, choose_config
+    from vaultbridge.server.config.environment import apply_environment
+    from vaultbridge.server.config.model import choose_config
     from vaultbridge.server.last_use import LastUse
     from vaultbridge.server.logs import start_logging
     from vaultbridge.server.serve import ServeOptions, serve

@@ -315,6 +315,4 @@ def _expand_variable(name: str, match: re.Match[str]) -> str:
 
 
 def _open_ide(headers: dict[str, str], timeout: float) -> Transport:
-    from vaultbridge.client.websocket.transport import WebSocketTransport
-
     return WebSocketTransport.from_lock(headers=headers, connect_timeout=timeout)

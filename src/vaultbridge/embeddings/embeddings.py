@@ -33,6 +33,7 @@ from vaultbridge.embeddings.sender import (
 )
 from vaultbridge.embeddings.settings import EmbeddingSettings
 from vaultbridge.embeddings.store import VectorStore
+from vaultbridge.index.ranking.views import ExtraView
 from vaultbridge.links.syntax import note_name
 from vaultbridge.markdown.parse import parse
 from vaultbridge.markdown.text import replace_surrogates
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
 
 PASSAGES_ASKED: Final = 4
 """How many passages of a note are compared with others: its beginning says what it is about."""
+
+NEAR_PASSAGES: Final = 60
+"""How many passages are in a model's view of a question: from about as many notes as are read for it."""
 
 log = logging.getLogger(__name__)
 
@@ -139,6 +143,19 @@ class Embeddings:
         ranked = self._rank(question, limit, visible)
         self._last_problem = ranked.problem
         return ranked
+
+    def view(self, question: str, *, visible: Visible | None = None) -> tuple[ExtraView, ...]:
+        """The model's view of a question, for ranking; empty if it does not answer in time."""
+        near = self.rank(question, limit=NEAR_PASSAGES, visible=visible).passages
+        if not near:
+            return ()
+        # Models differ in how similar they rate everything, so a passage is scored relative to the last one.
+        low, high = near[-1].score, near[0].score
+        places = (
+            (passage.path, passage.line, (passage.score - low + 0.01) / (high - low + 0.01))
+            for passage in near
+        )
+        return (ExtraView("meaning", tuple(places)),)
 
     def _rank(self, question: str, limit: int, visible: Visible | None) -> Ranked:
         if problem := self.settings.problem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from vaultbridge.vault.paths import Visible
 
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from vaultbridge.embeddings.settings import EmbeddingSettings
     from vaultbridge.index.ranking.views import ExtraView
     from vaultbridge.index.store.database import Index
-
-NEAR_PASSAGES: Final = 60
-"""How many passages are in a model's view of a question: from about as many notes as are read for it."""
 
 
 class OwnModel:
@@ -59,17 +56,4 @@ class OwnModel:
     def view(self, question: str) -> tuple[ExtraView, ...]:
         """Return the model's view of a question; empty without a model, or if it does not answer in time."""
         embeddings = self.embeddings
-        if embeddings is None:
-            return ()
-        from vaultbridge.index.ranking.views import ExtraView
-
-        near = embeddings.rank(question, limit=NEAR_PASSAGES, visible=self._shown()).passages
-        if not near:
-            return ()
-        # Models differ in how similar they rate everything, so a passage is scored relative to the last one.
-        low, high = near[-1].score, near[0].score
-        places = (
-            (passage.path, passage.line, (passage.score - low + 0.01) / (high - low + 0.01))
-            for passage in near
-        )
-        return (ExtraView("meaning", tuple(places)),)
+        return () if embeddings is None else embeddings.view(question, visible=self._shown())

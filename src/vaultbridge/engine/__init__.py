@@ -1,7 +1,6 @@
 """The object that tools and commands work with, and the operations it carries out.
 
-Both engines are imported when they are first used: a client that only lists tools needs `engine.operations`
-and should not wait for the index.
+Both engines are imported when they are first used, because they need the other modules of this package.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -9,8 +9,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable
+from contextlib import nullcontext
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -18,32 +18,23 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from vaultbridge.activity.records import record_change
 from vaultbridge.embeddings.own_model import OwnModel
-from vaultbridge.engine.drafting.draft import Draft
-from vaultbridge.engine.drafting.move import LinkSources, note_old_titles
-from vaultbridge.engine.drafting.naming import OperationContext
 from vaultbridge.engine.engine import Engine, OpenVault
 from vaultbridge.engine.finder import Finder
 from vaultbridge.engine.gates import NO_CHANGES, GatedEngine
 from vaultbridge.engine.history import History
-from vaultbridge.engine.index_sync import IndexSync
-from vaultbridge.engine.operations.base import Operation
-from vaultbridge.engine.operations.vocabulary import BATCH_OPERATIONS, find_undo, label_operations, with_paths
+from vaultbridge.engine.late_index import LateIndex
+from vaultbridge.engine.operations.vocabulary import find_undo, label_operations
 from vaultbridge.engine.outcome import Outcome
 from vaultbridge.engine.plan import DraftedPlan, Plan, PlanOutdated, Request
-from vaultbridge.engine.queries import Queries
 from vaultbridge.engine.undoing import UndoPlan
 from vaultbridge.errors import (
-    EngineFailure,
-    InvalidArgument,
-    NoteNotFound,
-    PermissionDenied,
     StaleWrite,
     VaultbridgeError,
     VaultNotFound,
 )
 from vaultbridge.vault.folders import Bases, VaultFolders, make_bases
 from vaultbridge.vault.paths import Root, VaultPath
-from vaultbridge.vault.read import is_empty_file, retry_while_busy
+from vaultbridge.vault.read import retry_while_busy
 from vaultbridge.vault.scope import HiddenNoteInUse, LinkedScope, Scope, redact
 from vaultbridge.vault.settings import SettingsReader
 from vaultbridge.vault.write.journal_rows import Acceptance
@@ -54,7 +45,6 @@ from vaultbridge.vault.write.trash import Trash
 if TYPE_CHECKING:
     from vaultbridge.embeddings.settings import EmbeddingSettings
     from vaultbridge.engine.gates import ChangeGate
-    from vaultbridge.engine.related.find import RelatedSearch
 
 OPEN_SCOPE = Scope()
 """Everything may be read and changed."""
@@ -62,10 +52,6 @@ OPEN_SCOPE = Scope()
 DRAFT_ATTEMPTS: Final = 5
 """How often a change is drafted if a file that it needs is saved between our read and our write. If the
 caller gave the hash it saw, the second attempt is refused instead."""
-
-TASKS_FOUND: Final = 1000
-"""The most tasks with a given text that are compared to find the right one: a daily checklist repeats its
-tasks for years."""
 
 log = logging.getLogger(__name__)
 
@@ -115,15 +101,6 @@ class DirectEngine(Engine):
             history = History(
                 journal, linked, root, find=self.find, make_vault_relative=self.make_vault_relative
             )
-            index_sync = IndexSync(
-                root,
-                folders.cache,
-                journal,
-                settings=lambda: self.settings,
-                clock=clock,
-                checkpoint=checkpoint,
-                returned=self._recover,
-            )
         except BaseException:
             self.transactor.close()
             folders.close()
@@ -131,11 +108,22 @@ class DirectEngine(Engine):
         self._model = OwnModel(
             embeddings,
             folders.cache,
-            index=lambda: index_sync.index,
+            index=lambda: self.index_sync.index,
             shown=lambda: self.queries.shown_in_views(),
             unknown=lambda: self.settings.exclusions_unknown,
         )
-        queries = Queries(root, index_sync, scope, lambda: self.settings, self._model.view, dictionaries)
+        self._index = LateIndex(
+            root,
+            folders,
+            journal,
+            scope,
+            settings=lambda: self.settings,
+            clock=clock,
+            checkpoint=checkpoint,
+            returned=self._recover,
+            model=lambda: self._model,
+            dictionaries=dictionaries,
+        )
         self.vault = OpenVault(
             root=root,
             scope=linked,
@@ -143,10 +131,9 @@ class DirectEngine(Engine):
             folders=folders,
             journal=journal,
             history=history,
-            index_sync=index_sync,
+            index=self._index,
             model=self._model,
-            queries=queries,
-            files=Finder(root, linked, queries),
+            files=Finder(root, linked, lambda: self.queries),
             clock=clock,
             settings=SettingsReader(root),
             settings_lock=threading.Lock(),
@@ -166,7 +153,7 @@ class DirectEngine(Engine):
 
     def close(self) -> None:
         self._model.close()
-        self.index_sync.close()
+        self._index.close()
         self.transactor.close()
         self._folders.close()
 
@@ -291,72 +278,14 @@ class DirectEngine(Engine):
         return self._draft(request) if undo is None else UndoPlan(self, request, undo)
 
     def _draft(self, request: Request) -> DraftedPlan:
-        asked = time.monotonic()
-        self.root.check()
-        operations = [with_paths(operation, self.make_vault_relative) for operation in request.operations]
-        context = self._operation_context()
-        # A change by another process from here on may alter what the links of the draft lead to.
-        drafted_after: int | None = None
-        # This comes before the table is read: in an incomplete table, many links would be unresolved.
-        if any(operation.needs_index(context) for operation in operations):
-            drafted_after = self.journal.last_finished()
-            context.sources.index()
-        if any(operation.changes_other_files(context) for operation in operations):
-            self.index_sync.compare_since(asked)
-        queries, sources = self.queries, context.sources
-        draft = Draft(
-            self._read,
-            lambda: queries.table(sources.known),
-            None if self.scope.unrestricted else lambda: queries.existence_filter(sources.known),
-        )
-        _run_operations(operations, draft, context, numbered=not request.label)
-        note_old_titles(draft, self.scope.visible)
-        if not request.by_person:
-            draft.check_properties(self.scope.visible)
-        return DraftedPlan(
-            request,
-            draft,
-            visible=self.scope.visible,
-            table=lambda: queries.table(sources.known),
-            read=self._read,
-            drafted_after=drafted_after,
-        )
+        # A command that only reads need not wait for this.
+        from vaultbridge.engine.drafting.planning import draft_plan
 
-    def _check_settled(self, path: VaultPath) -> None:
-        """For a file that goes to the trash unread: if another program has just emptied it to save it, the
-        trash would get neither its old text nor the new one. Raises `NoteBusy`."""
-        # A file that cannot be read can still be deleted.
-        with suppress(EngineFailure, NoteNotFound, PermissionDenied):
-            if is_empty_file(self.root.place(path)):
-                self._read(path)
+        return draft_plan(self, request, read=self._read, files=self._files)
 
     def _index_written(self, applied: Applied) -> None:
         written = {path for act in applied.acts for path in affected_paths(act)}
         self.index_sync.index_written(written, applied.id)
-
-    def _operation_context(self) -> OperationContext:
-        settings = self.settings
-        return OperationContext(
-            find=self.find,
-            find_exact=self._files.find_exact,
-            find_stored_path=self._files.find_stored_path,
-            match_spelling=self.root.match_spelling,
-            check_named=self._files.check_named,
-            check_settled=self._check_settled,
-            is_folder=self.is_folder,
-            expand=self.expand,
-            notes_with_tag=self.queries.notes_with_tag,
-            find_tasks=lambda text: self.queries.tasks(text=text, limit=TASKS_FOUND).tasks,
-            open_related=self._open_related,
-            sources=LinkSources(self.root, self.index_sync),
-            settings=settings,
-            scope=self.scope,
-        )
-
-    def _open_related(self) -> AbstractContextManager[RelatedSearch]:
-        from vaultbridge.engine.related.find import RelatedSearch
-
-        return RelatedSearch.open(self)
 
     def record(
         self,
@@ -377,24 +306,3 @@ class DirectEngine(Engine):
             if number:
                 self.index_sync.index_written({path})
             return str(number) if number else ""
-
-
-def _run_operations(
-    operations: Sequence[Operation], draft: Draft, context: OperationContext, *, numbered: bool
-) -> None:
-    """Raises what the first failing operation raises; its message says which one, by the note it names and,
-    when `numbered`, by its place."""
-    if len(operations) > BATCH_OPERATIONS:
-        raise InvalidArgument(
-            f"{len(operations)} operations; at most {BATCH_OPERATIONS} go into one batch.",
-            argument="operations",
-        )
-    for number, operation in enumerate(operations, 1):
-        try:
-            operation.apply(draft, context)
-        except VaultbridgeError as error:
-            if len(operations) > 1:
-                note = getattr(operation, "note", "")
-                which = f"Operation {number} of {len(operations)}: " if numbered else ""
-                error.message = f"{which}{f'{note}: ' if note else ''}{error.message}"
-            raise

@@ -22,11 +22,10 @@ from vaultbridge.embeddings.own_model import OwnModel
 from vaultbridge.engine.drafting.templates import find_template
 from vaultbridge.engine.finder import Finder
 from vaultbridge.engine.history import History
-from vaultbridge.engine.index_sync import IndexSync
+from vaultbridge.engine.late_index import LateIndex
 from vaultbridge.engine.operations.base import Operation, Undo
 from vaultbridge.engine.outcome import Outcome
 from vaultbridge.engine.plan import Plan, Request
-from vaultbridge.engine.queries import Queries
 from vaultbridge.engine.reading import FileView, Part, Reading, excerpt, needs_structure, parse_file
 from vaultbridge.errors import NoteBusy, PermissionDenied
 from vaultbridge.limits import NOTE_READ_BYTES
@@ -45,6 +44,8 @@ from vaultbridge.vault.write.journal import Journal
 if TYPE_CHECKING:
     from vaultbridge.embeddings.embeddings import Embeddings
     from vaultbridge.engine.gates import ChangeGate
+    from vaultbridge.engine.index_sync import IndexSync
+    from vaultbridge.engine.queries import Queries
 
 
 class OpenVault(Struct, frozen=True):
@@ -56,9 +57,8 @@ class OpenVault(Struct, frozen=True):
     folders: VaultFolders
     journal: Journal
     history: History
-    index_sync: IndexSync
+    index: LateIndex
     model: OwnModel
-    queries: Queries
     files: Finder
     clock: Callable[[], float]
     settings: SettingsReader
@@ -79,8 +79,6 @@ class Engine:
         self.cache = vault.folders.cache
         self.state = vault.folders.state
         self.history = vault.history
-        self.index_sync = vault.index_sync
-        self.queries = vault.queries
         self.make_state_folder = vault.make_state_folder
         """Makes the state folder if it is gone. Raises OSError, and VaultNotFound while the vault is."""
         self.second_folder = vault.second_folder
@@ -91,6 +89,14 @@ class Engine:
     @property
     def name(self) -> str:
         return self.root.name
+
+    @property
+    def index_sync(self) -> IndexSync:
+        return self._vault.index.sync
+
+    @property
+    def queries(self) -> Queries:
+        return self._vault.index.queries
 
     @property
     def folder_problem(self) -> str:

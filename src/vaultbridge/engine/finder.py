@@ -12,8 +12,8 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from vaultbridge.engine.queries import Queries
 from vaultbridge.errors import AmbiguousName, EngineFailure, InvalidArgument, InvalidPath, NoteNotFound
 from vaultbridge.limits import PATH_CHARS
 from vaultbridge.links.resolve import FileTable, Resolved, file_name, name_key, resolve
@@ -24,6 +24,9 @@ from vaultbridge.vault.paths import Root, VaultPath, Visible, vault_path
 from vaultbridge.vault.read import not_downloaded_error
 from vaultbridge.vault.scope import LinkedScope
 from vaultbridge.vault.walk import FileEntry, walk
+
+if TYPE_CHECKING:
+    from vaultbridge.engine.queries import Queries
 
 
 def find_unindexed(root: Root, name: str, visible: Visible) -> VaultPath | None:
@@ -45,7 +48,7 @@ def find_unindexed(root: Root, name: str, visible: Visible) -> VaultPath | None:
 
 
 class Finder:
-    def __init__(self, root: Root, scope: LinkedScope, queries: Queries) -> None:
+    def __init__(self, root: Root, scope: LinkedScope, queries: Callable[[], Queries]) -> None:
         self._root = root
         self._scope = scope
         self._queries = queries
@@ -67,21 +70,23 @@ class Finder:
         found = self.find_exact(name)
         if found is not None:
             return found
-        index = self._queries.index()
+        index = self._queries().index()
         complete = index.status().complete
         try:
-            return self._queries.find(name, index=index)
+            return self._queries().find(name, index=index)
         except NoteNotFound:
             # The index may not know it yet. Tried last: finding another spelling means reading whole folders.
             if (found := self.find_on_disk(name)) is not None:
                 return found
             # It was incomplete before the lookup, or was rebuilt during it.
-            if not complete or not self._queries.status.complete:
-                if (found := find_unindexed(self._root, name, self._queries.existence_filter())) is not None:
+            if not complete or not self._queries().status.complete:
+                if (
+                    found := find_unindexed(self._root, name, self._queries().existence_filter())
+                ) is not None:
                     return found
-                if self._queries.status.complete:
+                if self._queries().status.complete:
                     # Perhaps by an alias.
-                    return self._queries.find(name)
+                    return self._queries().find(name)
             raise
 
     def find_exact(self, name: str) -> VaultPath | None:

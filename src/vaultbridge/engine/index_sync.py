@@ -20,16 +20,18 @@ from vaultbridge.engine.follower import Follower, OthersChanges
 from vaultbridge.engine.index_leader import IndexLeader
 from vaultbridge.engine.scoped_index import ScopedIndexes
 from vaultbridge.errors import EngineFailure, TimedOut, VaultbridgeError
+from vaultbridge.index.ignored import mark_ignored
+from vaultbridge.index.store.database import Index, read_meta
+from vaultbridge.index.sync import Synchronizer, SyncReport
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.settings import VaultSettings
+from vaultbridge.vault.watch import PathsChanged, Rescan, VaultLost, VaultWatcher
 from vaultbridge.vault.write.journal import Journal
 from vaultbridge.vault.write.replace import remove_leftover
 from vaultbridge.vault.write.transaction import ignore_checkpoint
 
 if TYPE_CHECKING:
-    from vaultbridge.index.store.database import Index
-    from vaultbridge.index.sync import Synchronizer, SyncReport
     from vaultbridge.vault.watch import WatchEvent
 
 TAKEOVER_SECONDS: Final = 2.0
@@ -140,15 +142,16 @@ class IndexSync:
                 if self._closed:
                     raise EngineFailure("The vault is closed.")
                 if self._index is None:
-                    from vaultbridge.index.store.database import Index
-
                     self._index = Index.open(self._folder)
         return self._index
 
+    def read_files_version(self) -> int:
+        """The index's counter of added and removed files."""
+        with self.index.reading() as db:
+            return read_meta(db, "files_version")
+
     def _synchronizer(self) -> Synchronizer:
         if self._sync is None:
-            from vaultbridge.index.sync import Synchronizer
-
             self._sync = Synchronizer(self._root, self.index)
         return self._sync
 
@@ -171,8 +174,6 @@ class IndexSync:
     def refresh(self, progress: Callable[[int, int], None] | None = None) -> SyncReport:
         """Compares the whole vault now, unless another process watches it. Waits for one that is
         comparing."""
-        from vaultbridge.index.sync import SyncReport
-
         with self._syncing:
             borrowed = not self._leader.held
             if borrowed and not self._borrow():
@@ -225,8 +226,6 @@ class IndexSync:
             self._syncing.release()
 
     def _mark_ignored(self) -> None:
-        from vaultbridge.index.ignored import mark_ignored
-
         mark_ignored(self.index, self._settings().ignore_filters)
 
     def during_edit(self) -> AbstractContextManager[None]:
@@ -244,8 +243,6 @@ class IndexSync:
         self._index_written(changed, self._follower.make_pause())
 
     def _index_written(self, changed: frozenset[VaultPath], pause: Callable[[], None] = lambda: None) -> None:
-        from vaultbridge.index.sync import Synchronizer
-
         try:
             # Not the leader's synchronizer: this must not wait for a first build, which may take minutes. The
             # index itself serializes the two writers.
@@ -340,8 +337,6 @@ class IndexSync:
             self._leader.release()
 
     def _watch(self) -> None:
-        from vaultbridge.vault.watch import VaultWatcher
-
         self._watcher = (self._make_watcher or VaultWatcher)(self._root, self._follow)
         self._watcher.start()
         compared = time.monotonic()
@@ -396,8 +391,6 @@ class IndexSync:
             self._fall_behind()
 
     def _handle(self, event: WatchEvent) -> None:
-        from vaultbridge.vault.watch import PathsChanged, Rescan, VaultLost
-
         match event:
             case PathsChanged(paths=paths):
                 pause = self._follower.make_pause()

@@ -17,6 +17,11 @@ from msgspec import Struct
 from vaultbridge.engine.drafting.existence import Visibility
 from vaultbridge.engine.index_sync import IndexSync
 from vaultbridge.errors import AmbiguousName, NoteNotFound
+from vaultbridge.index import files, listing
+from vaultbridge.index.graph import LinkGraph
+from vaultbridge.index.names import AmbiguousMatch, NameLookup, NameMatch
+from vaultbridge.index.query.search import search
+from vaultbridge.index.store.database import read_left_out
 from vaultbridge.links.graph import (
     NEIGHBOURHOOD_NOTES,
     LinkPath,
@@ -37,7 +42,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vaultbridge.index.files import FoundProblem, IndexedFile, IndexedNote, Order
-    from vaultbridge.index.graph import Backlink, LinkGraph, OutgoingLink, UnresolvedTarget
+    from vaultbridge.index.graph import Backlink, OutgoingLink, UnresolvedTarget
     from vaultbridge.index.listing import (
         FileInfo,
         ListPage,
@@ -46,7 +51,6 @@ if TYPE_CHECKING:
         TagCount,
         TaskPage,
     )
-    from vaultbridge.index.names import NameLookup
     from vaultbridge.index.query.search import SearchPage, Sort
     from vaultbridge.index.ranking.rank import RankedPage
     from vaultbridge.index.ranking.views import ExtraView
@@ -168,8 +172,6 @@ class Queries:
         matches_per_note: int = 3,
         context: int = 0,
     ) -> SearchPage:
-        from vaultbridge.index.query.search import search
-
         return search(
             self.index(),
             query,
@@ -206,15 +208,11 @@ class Queries:
 
     def notes(self) -> Iterator[IndexedNote]:
         """Every visible note and canvas in order of path, parsed, with its links resolved."""
-        from vaultbridge.index import files
-
         return files.iterate_notes(self.index())
 
     def find(self, name: str, *, source: str = "", index: Index | None = None) -> VaultPath:
         """Finds a file by name, as `index.names` does, in this `index` if it was asked for already. Raises
         NoteNotFound with the closest names, or AmbiguousName with the candidates."""
-        from vaultbridge.index.names import AmbiguousMatch, NameMatch
-
         match self._names(index or self.index()).find(name, source=source):
             case NameMatch(path=path):
                 return path
@@ -226,22 +224,16 @@ class Queries:
     def _names(self, index: Index) -> NameLookup:
         known = self._lookup
         if known is None or known.index is not index:
-            from vaultbridge.index.names import NameLookup
-
             known = self._lookup = NameLookup(index)
         return known
 
     # Links. A note that the app ignores still counts as a source of backlinks.
 
     def _graph(self) -> LinkGraph:
-        from vaultbridge.index.graph import LinkGraph
-
         return LinkGraph(self.index())
 
     def neighbours(self, at: Snapshot) -> Neighbours:
         """What a file is linked with, either way."""
-        from vaultbridge.index.graph import LinkGraph
-
         graph = LinkGraph(at.index)
         return both_ways(graph.neighbours(at.db, incoming=False), graph.neighbours(at.db, incoming=True))
 
@@ -273,8 +265,6 @@ class Queries:
 
     def untagged(self) -> set[str]:
         """Notes without a tag."""
-        from vaultbridge.index import files
-
         return files.list_untagged(self.index())
 
     def dead_ends(self, *, limit: int = ALL, offset: int = 0) -> ListPage[VaultPath]:
@@ -294,21 +284,15 @@ class Queries:
     # Lists over the whole vault.
 
     def tags(self) -> list[TagCount]:
-        from vaultbridge.index import listing
-
         return listing.list_tags(self.index())
 
     def notes_with_tag(self, tag: str) -> list[VaultPath]:
         """The notes with the tag or one nested in it. Ignored notes are included, because a rename must reach
         them. Waits for a first build."""
-        from vaultbridge.index import listing
-
         notes = listing.list_notes_with_tag(self.whole_index(), tag)
         return self._root.leave_out_links(notes)
 
     def properties(self) -> list[PropertySummary]:
-        from vaultbridge.index import listing
-
         return listing.list_properties(self.index())
 
     def property_count(self) -> int:
@@ -317,8 +301,6 @@ class Queries:
         return listing.count_properties(self.index())
 
     def property_values(self, name: str, *, limit: int = ALL, offset: int = 0) -> ListPage[PropertyValue]:
-        from vaultbridge.index import listing
-
         return listing.list_property_values(self.index(), name, limit=limit, offset=offset)
 
     def tasks(
@@ -334,8 +316,6 @@ class Queries:
         limit: int = 100,
         offset: int = 0,
     ) -> TaskPage:
-        from vaultbridge.index import listing
-
         return listing.list_tasks(
             self.index(),
             status=status,
@@ -366,8 +346,6 @@ class Queries:
         limit: int = ALL,
         offset: int = 0,
     ) -> ListPage[IndexedFile]:
-        from vaultbridge.index import files
-
         return files.list_files(
             self.index(),
             folder,
@@ -380,53 +358,35 @@ class Queries:
         )
 
     def find_files(self, pattern: str, fits: Visible, folder: str = "") -> list[IndexedFile]:
-        from vaultbridge.index import files
-
         return files.find_files(self.index(), pattern, fits, folder)
 
     def folders(self) -> dict[str, int]:
         """Every folder that has a file beneath it, by path ("" for the top), with how many it has."""
-        from vaultbridge.index import files
-
         return files.count_by_folder(self.index())
 
     def shallow_paths(self, folder: str, depth: int) -> list[str]:
-        from vaultbridge.index import files
-
         return files.list_shallow_paths(self.index(), folder, depth)
 
     # Problems. Notes that the app ignores are included.
 
     def problem_counts(self) -> dict[str, int]:
-        from vaultbridge.index import files
-
         return files.count_problems_by_code(self.index())
 
     def problems(self, *, limit: int = ALL, offset: int = 0) -> ListPage[FoundProblem]:
-        from vaultbridge.index import files
-
         return files.list_problems(self.index(), limit=limit, offset=offset)
 
     def duplicates(self, *, limit: int = ALL, offset: int = 0) -> ListPage[tuple[VaultPath, ...]]:
-        from vaultbridge.index import files
-
         return files.find_duplicates(self.index(), limit=limit, offset=offset)
 
     def conflicts(self, *, limit: int = ALL, offset: int = 0) -> ListPage[tuple[VaultPath, Conflict]]:
-        from vaultbridge.index import files
-
         return files.find_conflicts(self.index(), limit=limit, offset=offset)
 
     def recent(self, *, limit: int = 20, kinds: tuple[str, ...] = ("note", "canvas")) -> list[FileInfo]:
-        from vaultbridge.index import listing
-
         return listing.list_recent(self.index(), limit=limit, kinds=kinds)
 
     def left_out(self) -> tuple[int, list[Skipped]]:
         """How many files and folders are not part of the vault although a person may think so, and some of
         them, with the reason. What the scope hides is not counted."""
-        from vaultbridge.index.store.database import read_left_out
-
         with self._full_index().reading() as db:
             count, examples = read_left_out(db)
         if self._scope.unrestricted:
@@ -436,8 +396,6 @@ class Queries:
 
     def counts(self) -> dict[str, int]:
         """How many files there are of each kind, visible ones only."""
-        from vaultbridge.index import files
-
         kinds = {"note": "notes", "canvas": "canvases", "base": "bases"}
         counts = dict.fromkeys((*kinds.values(), "attachments"), 0)
         for kind, count in files.count_by_kind(self.index()).items():

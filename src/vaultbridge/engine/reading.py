@@ -10,8 +10,10 @@ from typing import Final
 
 from msgspec import Struct
 
+from vaultbridge.canvas.parse import parse_canvas
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.markdown.model import Note
+from vaultbridge.markdown.parse import parse
 from vaultbridge.markdown.sections import find_block, find_section, outline
 from vaultbridge.markdown.text import Positions, replace_surrogates
 from vaultbridge.vault.paths import VaultPath
@@ -21,12 +23,8 @@ def parse_file(path: str, text: str) -> Note:
     """Parses a note or a canvas; any other file gives an empty Note."""
     kind = path.rpartition(".")[2].lower()
     if kind == "md":
-        from vaultbridge.markdown.parse import parse
-
         return parse(text)
     if kind == "canvas":
-        from vaultbridge.canvas.parse import parse_canvas
-
         return parse_canvas(text)
     return Note()
 

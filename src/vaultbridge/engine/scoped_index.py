@@ -17,17 +17,16 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from vaultbridge.errors import EngineFailure, VaultbridgeError
+from vaultbridge.index.scope_sync import ScopeSynchronizer
+from vaultbridge.index.store import schema
+from vaultbridge.index.store.database import Index
 from vaultbridge.vault.file_links import find_links_to_hidden
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.paths import Root
 from vaultbridge.vault.scope import Scope
-
-if TYPE_CHECKING:
-    from vaultbridge.index.scope_sync import ScopeSynchronizer
-    from vaultbridge.index.store.database import Index
 
 FOLDER: Final = "scopes"
 
@@ -67,8 +66,6 @@ _SUFFIX: Final = ".sqlite3"
 def delete_scoped_indexes(cache: Path, names: Collection[str]) -> None:
     """Deletes these files in a vault's cache folder. A process that has one open notices, and fills it
     again."""
-    from vaultbridge.index.store import schema
-
     for name in names:
         # On Windows, a file that is open stays; it is the least used one soon.
         with suppress(OSError):
@@ -163,9 +160,6 @@ class ScopedIndexes:
         return opened.index
 
     def _open(self, full: Index, parts: tuple[Scope, ...]) -> _Opened:
-        from vaultbridge.index.scope_sync import ScopeSynchronizer
-        from vaultbridge.index.store.database import Index
-
         name = name_scope(parts)
         folder = self._cache / FOLDER
         with self._guard:

@@ -18,12 +18,14 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
+from vaultbridge.canvas.parse import FileCard, read_canvas
 from vaultbridge.errors import EditRefused, EngineFailure
 from vaultbridge.links.resolve import FileTable, Resolved, file_name, folder_of, name_key, resolve
 from vaultbridge.markdown.edits.change import Change
 from vaultbridge.markdown.embedded import Embedded, decode_embedded
 from vaultbridge.markdown.inline.links import internal_target, read_destination
 from vaultbridge.markdown.model import Link
+from vaultbridge.markdown.parse import parse
 
 _WIKI_BREAKS: Final = re.compile(r"[#|\r\n\x00]|\[\[|\]\]|\]$|^\s|\s$")
 _ENCODED_PLAIN: Final = re.compile(r"[\s\x00-\x1f\x7f\\<>%`|]")
@@ -408,9 +410,6 @@ def _retarget_on_canvas(path: str, text: str, link: Link, rewrite: Rewrite) -> t
         if rewrite.card_path is not None and rewrite.card_path != layer.text:
             changes += layer.to_outer((Change(0, len(layer.text), rewrite.card_path),))
         return tuple(changes)
-    # Imported here: only text cards need the whole parser.
-    from vaultbridge.markdown.parse import parse
-
     inner = [inner_link for inner_link in parse(layer.text).links if inner_link.raw == link.raw]
     if not inner:
         raise stale_link_error(path, link)
@@ -424,8 +423,6 @@ def _change_card_subpath(path: str, text: str, link: Link, subpath: str | None) 
     """Change the subpath of a card, which is in a separate string."""
     if subpath is None:
         return
-    from vaultbridge.canvas.parse import FileCard, read_canvas
-
     for card in read_canvas(text).cards:
         if isinstance(card, FileCard) and card.id == link.card:
             token = card.json.get("subpath")

@@ -22,6 +22,7 @@ from vaultbridge.engine.plan import Plan, Request
 from vaultbridge.errors import ChangeRejected, InvalidArgument
 from vaultbridge.markdown.edits.unified_diff import make_diff
 from vaultbridge.review.decide import Decider
+from vaultbridge.review.loss import find_reason
 from vaultbridge.review.model import (
     Proposal,
     ProposalBody,
@@ -37,7 +38,6 @@ from vaultbridge.review.policy import (
     ChangePending,
     Reason,
     ReviewRules,
-    find_reason,
     find_strictest,
 )
 from vaultbridge.review.rebase import describe_scope, encode_operations

@@ -1,4 +1,4 @@
-"""How much of what was there a change would lose: what a person should see first under `destructive`.
+"""What a change would lose of what was there: what a person should see first under `destructive`.
 
 A piece of the old text survives if it is anywhere in what the change leaves: at another place in the note, or
 in another note that the same change writes. So moving a section loses nothing. Pieces are compared as runs of
@@ -20,10 +20,15 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from vaultbridge.canvas.parse import Canvas, Card, FileCard, GroupCard, LinkCard, TextCard, read_canvas
 from vaultbridge.markdown.text import decode
+from vaultbridge.review.policy import Reason, Review
 from vaultbridge.vault.paths import TEXT_SUFFIXES
 
 if TYPE_CHECKING:
-    from vaultbridge.engine.plan import PlannedFile
+    from vaultbridge.engine.plan import Plan, PlannedFile, PlannedFiles
+
+MANY_FILES: Final = 10
+"""A change to more files than this counts as destructive: a person cannot see at a glance what it did. A move
+with its links usually touches fewer."""
 
 MUCH_LOST: Final = 1000
 """A change that loses this many characters, in all its files together, waits whatever their size: some 160
@@ -76,6 +81,9 @@ _UNSPACED_CHARACTER: Final = re.compile(rf"[{_UNSPACED}]")
 Run: TypeAlias = tuple[str, ...]
 
 
+_WORD: Final = re.compile(r"\w+")
+
+
 @dataclass(slots=True)
 class Part:
     """A text that is judged by itself: a note, or a card of a canvas. `file` is the number of its file,
@@ -93,6 +101,41 @@ class Part:
     @property
     def size(self) -> int:
         return measure(self.before)
+
+
+def find_reason(policy: Review, plan: Plan) -> Reason | None:
+    """Why a person has to see this change first; None if it may be written at once."""
+    if policy == "off":
+        return None
+    reason = find_danger(plan.files)
+    return reason or ("all" if policy == "all" else None)
+
+
+def find_danger(planned: PlannedFiles) -> Reason | None:
+    """What about these changes a person should see first."""
+    if any(file.change == "deleted" for file in planned.files):
+        return "delete"
+    if planned.moves_folder:
+        return "folder"
+    # A file that moves in the same change may be replaced, too; one that only moves has no content here.
+    changed = [file for file in planned.files if file.change == "changed" or (file.was and file.content)]
+    if changed and (
+        planned.replaces_whole or any(is_unknown(file) or _keeps_nothing(file) for file in changed)
+    ):
+        return "overwrite"
+    if loses_much(planned.files):
+        return "loss"
+    return "many files" if len(planned.files) + planned.more > MANY_FILES else None
+
+
+def _keeps_nothing(file: PlannedFile) -> bool:
+    """Whether nothing of the old text is left: no word of it, and not its beginning or its end."""
+    old, new = ((data or b"").decode("utf-8", "replace").strip() for data in (file.before, file.after))
+    if not old or file.after is None:
+        return False
+    if new and (old[0] == new[0] or old[-1] == new[-1]):
+        return False
+    return set(_WORD.findall(old)).isdisjoint(_WORD.findall(new))
 
 
 def loses_much(files: Sequence[PlannedFile]) -> bool:

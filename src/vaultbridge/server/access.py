@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING, Final
 from aiohttp import web
 
 from vaultbridge.errors import PermissionDenied, VaultbridgeError
+from vaultbridge.protocols.http import LOOPBACK
 from vaultbridge.protocols.http.callers import find_forwarding_mark, is_foreign_page, is_local
 from vaultbridge.protocols.http.failures import from_refusal, to_response
-from vaultbridge.protocols.http.guard import API_KEY_HEADER, LOOPBACK
+from vaultbridge.protocols.http.guard import API_KEY_HEADER
 from vaultbridge.protocols.http.request import close_if_body_unread
 from vaultbridge.protocols.mcp.http.endpoint import Grant
 from vaultbridge.web.api.routes import PageGrant

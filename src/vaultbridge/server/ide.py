@@ -36,7 +36,7 @@ from vaultbridge.review.policy import ReviewRules
 from vaultbridge.review.reviews import Reviews
 from vaultbridge.server.config.model import IdeConfig
 from vaultbridge.tools.base.tool import ActiveNote, OpenFile, SelectedText
-from vaultbridge.vault.obsidian import is_obsidian_running
+from vaultbridge.vault.obsidian import is_obsidian_running, read_workspace
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import Scope
 from vaultbridge.web.api.assistants import Editor
@@ -280,8 +280,6 @@ class HubAccess:
             raise TimedOut("The editor's state could not be read in time.") from None
 
     def _read_workspace(self, folder: Path) -> Workspace | None:
-        from vaultbridge.vault.obsidian import read_workspace
-
         opened = self.engines.opened().values() if self.engines is not None else ()
         root = next((engine.root for engine in opened if engine.root.folder == folder), None)
         return read_workspace(root) if root is not None else None

@@ -23,6 +23,10 @@ from vaultbridge import __version__
 from vaultbridge.errors import JSON_ERRORS, EngineFailure, InvalidArgument, TimedOut, VaultbridgeError
 from vaultbridge.limits import MIB
 from vaultbridge.review.policy import parse_review
+from vaultbridge.server.assistants.catalog import ASSISTANTS, find_config_file, is_installed
+from vaultbridge.server.assistants.config_file import list_servers, read_text
+from vaultbridge.server.assistants.entry import parse_entry, starts_vaultbridge
+from vaultbridge.server.assistants.shared import find_shared_vault, read_shared_entry
 from vaultbridge.server.tokens import describe_token, parse_lifetime
 from vaultbridge.server.unused_scopes import delete_unused_scopes
 from vaultbridge.system import expand_home, read_file_uri
@@ -194,8 +198,6 @@ class SettingsRoutes:
     # What the command line knows.
 
     async def list_connections(self, call: PageCall) -> dict[str, Any]:
-        from vaultbridge.server.assistants.catalog import ASSISTANTS
-
         # Found by its real path when the server started.
         vaults = {str(vault.folder): vault.name for vault in self._facts.vaults}
         here = self._facts.vaults[0].folder
@@ -292,11 +294,6 @@ def _describe_connection(
     tokens: TokenStore,
 ) -> dict[str, Any]:
     """Whether an assistant starts us, for which of the served vaults, and how to change that."""
-    from vaultbridge.server.assistants.catalog import find_config_file, is_installed
-    from vaultbridge.server.assistants.config_file import list_servers, read_text
-    from vaultbridge.server.assistants.entry import parse_entry, starts_vaultbridge
-    from vaultbridge.server.assistants.shared import find_shared_vault, read_shared_entry
-
     file = find_config_file(assistant, environ, here=here)
     state, detail = "not connected" if is_installed(assistant, file) else "not installed", ""
     servers: list[dict[str, str]] = []

@@ -36,7 +36,8 @@ from vaultbridge.limits import SWITCH_SECONDS
 from vaultbridge.plugins.listing import CodeSource
 from vaultbridge.protocols.bridge_v1.routes import add_bridge_routes
 from vaultbridge.protocols.connection import cancel_and_wait
-from vaultbridge.protocols.http.guard import LOOPBACK, HostGuard
+from vaultbridge.protocols.http import LOOPBACK
+from vaultbridge.protocols.http.guard import HostGuard
 from vaultbridge.protocols.http.listen import reserve_connections, serve_app
 from vaultbridge.protocols.mcp.http.endpoint import EndExchanges, add_mcp_routes
 from vaultbridge.protocols.mcp.stdio import list_ending_signals

@@ -24,6 +24,7 @@ from vaultbridge.protocols.mcp.vault.engines import VaultEngines
 from vaultbridge.protocols.mcp.vault.provider import ProviderSettings, VaultProvider, make_offer
 from vaultbridge.review.policy import Review, ReviewRules, find_strictest
 from vaultbridge.server.config.model import Config, VaultConfig
+from vaultbridge.server.config.scopes import make_scopes
 from vaultbridge.server.tokens import AccessToken
 from vaultbridge.server.unused_patterns import ScopePattern, list_patterns
 from vaultbridge.server.vault_choice import name_vaults
@@ -32,23 +33,6 @@ from vaultbridge.tools.base.catalog import Catalog
 from vaultbridge.tools.base.tool import ToolContext
 from vaultbridge.vault.obsidian import find_vault
 from vaultbridge.vault.scope import LiveScope, Scope
-
-
-def make_scopes(config: Config, vault: VaultConfig, token: AccessToken | None = None) -> tuple[Scope, ...]:
-    """Make all scopes that limit one vault for one caller. Raises InvalidArgument for a bad pattern."""
-    general = config.scope
-    parts = [
-        Scope(
-            read_only=general.read_only,
-            allow=general.allow,
-            deny=general.deny,
-            max_note_bytes=config.limits.note_bytes,
-        ),
-        Scope(read_only=vault.read_only, allow=vault.allow, deny=vault.deny),
-    ]
-    if token is not None:
-        parts.append(Scope(read_only=token.read_only, allow=token.allow, deny=token.deny))
-    return tuple(parts)
 
 
 class ServedVault(Struct, frozen=True):

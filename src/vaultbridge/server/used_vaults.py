@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from vaultbridge.errors import JSON_ERRORS, VaultbridgeError
+from vaultbridge.review.store import ReviewStore
 from vaultbridge.server.assistants.catalog import ASSISTANTS, find_config_file
 from vaultbridge.server.assistants.config_file import list_servers, read_text
 from vaultbridge.server.assistants.entry import list_entry_vaults, starts_vaultbridge
@@ -60,8 +61,6 @@ def list_known_vaults(environ: Mapping[str, str]) -> list[KnownVault]:
 def count_waiting(state: Path) -> int:
     """How many changes wait for a person in the vault with this state folder, whether or not a bridge is
     running."""
-    from vaultbridge.review.store import ReviewStore
-
     store = ReviewStore(state)
     try:
         return len(store.waiting())

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vaultbridge.embeddings.settings import EmbeddingSettings
 from vaultbridge.engine.direct import OPEN_SCOPE, DirectEngine
 from vaultbridge.vault.folders import find_bases, find_dictionary_folders
 from vaultbridge.vault.obsidian import find_vault
@@ -14,7 +15,6 @@ from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.write.trash import Trash
 
 if TYPE_CHECKING:
-    from vaultbridge.embeddings.settings import EmbeddingSettings
     from vaultbridge.server.config.model import EmbeddingsConfig
 
 
@@ -52,8 +52,6 @@ def make_embedding_settings(config: EmbeddingsConfig, environ: Mapping[str, str]
     if not config.url:
         return None
     from msgspec.structs import asdict
-
-    from vaultbridge.embeddings.settings import EmbeddingSettings
 
     key = environ.get(config.key_env, "").strip() if config.key_env else ""
     return EmbeddingSettings(**asdict(config), key=key)

@@ -15,6 +15,7 @@ from vaultbridge.errors import EngineFailure, InvalidArgument, ObsidianNotRunnin
 from vaultbridge.tools.base.answer import Answer, answer_data, answer_text, cut_text
 from vaultbridge.tools.base.schema import Arguments, MaxChars, NoteName, Start
 from vaultbridge.tools.base.tool import ActiveNote, OpenFile, Tool, VaultContext
+from vaultbridge.vault.obsidian import is_obsidian_running, make_obsidian_link, read_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,8 +71,6 @@ def _find_focus(context: VaultContext) -> tuple[ActiveNote | None, Sequence[Open
     elif not context.tool_context.shares_open_files():
         return None, []
     else:
-        from vaultbridge.vault.obsidian import read_workspace
-
         workspace = read_workspace(engine.root)
         focus = ActiveNote(workspace.active) if workspace.active is not None else None
         files = [OpenFile(path) for path in dict.fromkeys(file.path for file in workspace.open_files)]
@@ -103,8 +102,6 @@ class ObsidianApp:
     def show(self, vault: str, path: str, subpath: str) -> None:
         """Show a file. Raises ObsidianNotRunning, because opening an address would start the app, which
         nobody asked for."""
-        from vaultbridge.vault.obsidian import is_obsidian_running, make_obsidian_link
-
         if not is_obsidian_running(self._environ, platform=self._platform):
             raise ObsidianNotRunning(
                 "Obsidian application is not running. Please start Obsidian and try again."

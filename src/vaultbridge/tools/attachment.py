@@ -8,8 +8,11 @@ from urllib.parse import unquote, unquote_to_bytes
 
 from msgspec import Meta
 
+from vaultbridge.engine.files import choose_attachment_path, get_file_size, render_embed
+from vaultbridge.engine.operations import AddFile
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import MIB
+from vaultbridge.markdown.text import decode, describe_encoding
 from vaultbridge.tools.base.answer import (
     Answer,
     FilePart,
@@ -25,6 +28,7 @@ from vaultbridge.tools.base.answer import (
 )
 from vaultbridge.tools.base.schema import Arguments, MaxChars, Start
 from vaultbridge.tools.base.tool import Tool, VaultContext
+from vaultbridge.vault.file_types import media_type
 
 if TYPE_CHECKING:
     from vaultbridge.vault.paths import VaultPath
@@ -56,9 +60,6 @@ class AddAttachmentArguments(Arguments, frozen=True, kw_only=True):
 
 
 def run(context: VaultContext, arguments: AttachmentArguments) -> Answer:
-    from vaultbridge.engine.files import get_file_size
-    from vaultbridge.vault.file_types import media_type
-
     path = context.engine.find(arguments.name)
     size, kind = get_file_size(context.engine, path), media_type(path)
     if arguments.action == "info":
@@ -84,8 +85,6 @@ _TEXTS: Final = frozenset({"application/json", "application/yaml", "image/svg+xm
 
 
 def _read_text(context: VaultContext, path: VaultPath, arguments: AttachmentArguments) -> Answer:
-    from vaultbridge.markdown.text import decode, describe_encoding
-
     data = context.engine.read_bytes(path)
     page, next_start = cut_page(decode(data).text, start=arguments.start, max_chars=arguments.max_chars)
     text = f"[{path}{describe_cut(next_start)}{describe_bytes(describe_encoding(data))}]\n{page}"
@@ -93,9 +92,6 @@ def _read_text(context: VaultContext, path: VaultPath, arguments: AttachmentArgu
 
 
 def run_add(context: VaultContext, arguments: AddAttachmentArguments) -> Answer:
-    from vaultbridge.engine.files import choose_attachment_path, render_embed
-    from vaultbridge.engine.operations import AddFile
-
     data = _decode_data(arguments.data)
     note = context.engine.find(arguments.note) if arguments.note else None
     path = choose_attachment_path(context.engine, arguments.name, note)

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 from msgspec.structs import replace
 
+from vaultbridge.bases.parse import extract_base_blocks, parse_base
+from vaultbridge.bases.result import render_view
+from vaultbridge.engine.base_query import load_base, run_base_query
 from vaultbridge.errors import InvalidArgument, NoteNotFound
 from vaultbridge.limits import LARGEST_INTEGER
 from vaultbridge.tools.base.answer import PAGE_CHARS, Answer, answer_text, wait_for_index
@@ -34,9 +37,6 @@ class BaseQueryArguments(Arguments, frozen=True, kw_only=True):
 
 
 def run(context: VaultContext, arguments: BaseQueryArguments) -> Answer:
-    from vaultbridge.bases.parse import parse_base
-    from vaultbridge.engine.base_query import load_base, run_base_query
-
     if bool(arguments.name) == bool(arguments.base):
         raise InvalidArgument("Give either name or base.", argument="name")
     named = parse_reference(arguments.name)
@@ -70,8 +70,6 @@ def run(context: VaultContext, arguments: BaseQueryArguments) -> Answer:
 def find_base(engine: Engine, name: str) -> str:
     """Find a base by its name with or without the suffix. A note of that name comes first, as in a link, if
     it contains a base."""
-    from vaultbridge.bases.parse import extract_base_blocks
-
     path, problem = "", None
     try:
         path = engine.find(name)
@@ -89,8 +87,6 @@ def find_base(engine: Engine, name: str) -> str:
 
 def _render_table(result: ViewResult, arguments: BaseQueryArguments) -> str:
     """As many rows as were asked for and fit."""
-    from vaultbridge.bases.result import render_view
-
     count = min(arguments.limit, max(0, len(result.rows) - arguments.offset))
     text = render_view(_slice(result, arguments.offset, count))
     while len(text) > arguments.max_chars and count > 1:

@@ -8,6 +8,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import fields, replace
 
+from vaultbridge.canvas.edit import (
+    NewFile,
+    NewGroup,
+    NewLink,
+    NewText,
+    Placement,
+    add_card,
+    connect,
+    remove_card,
+    remove_edge,
+    update_card,
+    update_edge,
+)
+from vaultbridge.canvas.outline import render_outline
+from vaultbridge.canvas.parse import read_canvas
+from vaultbridge.engine.files import edit_canvas, view_canvas
+from vaultbridge.engine.operations import Create
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import LARGEST_INTEGER
 from vaultbridge.tools.base.answer import (
@@ -67,8 +84,6 @@ class EditCanvasArguments(Arguments, frozen=True, kw_only=True):
 
 
 def run_edit(context: VaultContext, arguments: EditCanvasArguments) -> Answer:
-    from vaultbridge.engine.files import edit_canvas
-
     arguments = _drop_blanks(arguments)
     if arguments.action == "create":
         return _create(context, arguments)
@@ -84,10 +99,6 @@ def run_edit(context: VaultContext, arguments: EditCanvasArguments) -> Answer:
 
 
 def run(context: VaultContext, arguments: CanvasArguments) -> Answer:
-    from vaultbridge.canvas.outline import render_outline
-    from vaultbridge.canvas.parse import read_canvas
-    from vaultbridge.engine.files import view_canvas
-
     view = view_canvas(context.engine, arguments.name)
     canvas = read_canvas(view.text)
     problems = "".join(f"(problem, line {problem.line}: {problem.message})\n" for problem in canvas.problems)
@@ -110,8 +121,6 @@ def _drop_blanks(arguments: EditCanvasArguments) -> EditCanvasArguments:
 
 
 def _create(context: VaultContext, arguments: EditCanvasArguments) -> Answer:
-    from vaultbridge.engine.operations import Create
-
     name = arguments.name if arguments.name.lower().endswith(".canvas") else f"{arguments.name}.canvas"
     outcome = context.engine.apply(
         [Create(note=name, content='{\n\t"nodes":[],\n\t"edges":[]\n}')],
@@ -125,8 +134,6 @@ def _create(context: VaultContext, arguments: EditCanvasArguments) -> Answer:
 
 def _edit(context: VaultContext, text: str, arguments: EditCanvasArguments) -> CanvasEdit:
     import os
-
-    from vaultbridge.canvas.edit import Placement, add_card, connect
 
     color = _check_color(arguments)
     match arguments.action:
@@ -156,9 +163,6 @@ def _edit(context: VaultContext, text: str, arguments: EditCanvasArguments) -> C
 
 
 def _update(context: VaultContext, text: str, arguments: EditCanvasArguments) -> CanvasEdit:
-    from vaultbridge.canvas.edit import remove_card, remove_edge, update_card, update_edge
-    from vaultbridge.canvas.parse import read_canvas
-
     if not arguments.id:
         raise InvalidArgument("id is missing.", argument="id", hint="Give the id of a card or connection.")
     is_edge = any(edge.id == arguments.id for edge in read_canvas(text).edges)
@@ -185,8 +189,6 @@ def _update(context: VaultContext, text: str, arguments: EditCanvasArguments) ->
 
 
 def _build_card(context: VaultContext, arguments: EditCanvasArguments) -> NewCard:
-    from vaultbridge.canvas.edit import NewFile, NewGroup, NewLink, NewText
-
     asked = [key for key in ("text", "file", "url", "label") if is_given(getattr(arguments, key))]
     if len(asked) != 1:
         raise InvalidArgument(

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta, field
 
+from vaultbridge.engine.drafting.templates import find_template
+from vaultbridge.engine.operations import Create
 from vaultbridge.engine.operations.base import ForceEncoding
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.tools.base.answer import (
@@ -24,6 +26,7 @@ from vaultbridge.tools.base.answer import (
 from vaultbridge.tools.base.arguments import drop_placeholders, is_link, parse_reference, require_whole_note
 from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, Offset, PropertyValues, Start
 from vaultbridge.tools.base.tool import Tool, VaultContext
+from vaultbridge.vault.paths import vault_folder
 
 
 class CreateNoteArguments(Arguments, frozen=True, kw_only=True):
@@ -38,8 +41,6 @@ class CreateNoteArguments(Arguments, frozen=True, kw_only=True):
 
 
 def run(context: VaultContext, arguments: CreateNoteArguments) -> Answer:
-    from vaultbridge.engine.operations import Create
-
     require_whole_note(arguments.name)
     name = parse_reference(arguments.name).name if is_link(arguments.name) else arguments.name.strip()
     if name.endswith("/"):
@@ -98,15 +99,11 @@ def run_template(context: VaultContext, arguments: TemplateArguments) -> Answer:
     if arguments.title:
         text = context.engine.expand(arguments.template, arguments.title)
     else:
-        from vaultbridge.engine.drafting.templates import find_template
-
         text = context.engine.view(find_template(context.engine, arguments.template)).text
     return answer_text(cut_text(text, start=arguments.start, max_chars=arguments.max_chars))
 
 
 def _list_templates(context: VaultContext, arguments: TemplateArguments) -> Answer:
-    from vaultbridge.vault.paths import vault_folder
-
     folder = context.engine.settings.template_folder
     if not folder:
         return answer_text("(the vault has no templates folder; any note can serve as a template)")

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from msgspec import Meta
 
+from vaultbridge.engine.drafting.templates import find_periodic_note, find_periodic_notes, plan_note_addition
 from vaultbridge.engine.operations.base import CreateHeading, SectionName
+from vaultbridge.engine.reading import Part
 from vaultbridge.errors import InvalidArgument, NoteNotFound
 from vaultbridge.tools.base.answer import Answer, answer_data, answer_text, clip_text, describe_outcome
 from vaultbridge.tools.base.schema import Arguments, MaxChars, Start
 from vaultbridge.tools.base.tool import Tool, VaultContext
+from vaultbridge.tools.read_note import read_several, read_text
 
 if TYPE_CHECKING:
     from vaultbridge.engine.drafting.templates import PeriodicNote
@@ -46,8 +49,6 @@ class WriteDailyNoteArguments(Arguments, frozen=True, kw_only=True):
 
 
 def run(context: VaultContext, arguments: DailyNoteArguments) -> Answer:
-    from vaultbridge.engine.drafting.templates import find_periodic_note, find_periodic_notes
-
     if arguments.until:
         notes = find_periodic_notes(context.engine, arguments.period, arguments.date, arguments.until)
         return _answer_range(context, notes, arguments)
@@ -68,9 +69,6 @@ def _name_missing(missing: list[VaultPath]) -> str:
 
 def _answer_range(context: VaultContext, notes: list[PeriodicNote], arguments: DailyNoteArguments) -> Answer:
     """The notes of a range, one after the other, and at the end which there are not."""
-    from vaultbridge.engine.reading import Part
-    from vaultbridge.tools.read_note import read_several
-
     if arguments.start:
         raise InvalidArgument(
             "start continues within one note, but until asks for several.",
@@ -91,9 +89,6 @@ def _answer_range(context: VaultContext, notes: list[PeriodicNote], arguments: D
 
 
 def _read(context: VaultContext, note: PeriodicNote, arguments: DailyNoteArguments) -> Answer:
-    from vaultbridge.engine.reading import Part
-    from vaultbridge.tools.read_note import read_text
-
     if not note.exists:
         missing = NoteNotFound(note.path, what=f"{note.period} note")
         missing.hint = "It does not exist yet; write_daily_note creates it."
@@ -103,8 +98,6 @@ def _read(context: VaultContext, note: PeriodicNote, arguments: DailyNoteArgumen
 
 
 def run_write(context: VaultContext, arguments: WriteDailyNoteArguments) -> Answer:
-    from vaultbridge.engine.drafting.templates import find_periodic_note, plan_note_addition
-
     note = find_periodic_note(context.engine, arguments.period, arguments.date)
     creates = arguments.action == "create"
     if not creates and not arguments.content:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Protocol, Union
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from vaultbridge.engine.operations.base import Operation
+from vaultbridge.engine.operations.base import NoteEdit, Operation
 from vaultbridge.engine.operations.vocabulary import (
     BATCH_OPERATIONS,
     OPERATIONS,
@@ -23,6 +23,7 @@ from vaultbridge.engine.operations.vocabulary import (
     list_offered,
 )
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
+from vaultbridge.markdown.edits.text import has_text
 from vaultbridge.tools.base.answer import Answer, answer_outcome, describe_trash
 from vaultbridge.tools.base.arguments import (
     convert,
@@ -36,6 +37,7 @@ from vaultbridge.tools.base.arguments import (
     quote_value,
     require_whole_note,
 )
+from vaultbridge.tools.base.found import find_all
 from vaultbridge.tools.base.schema import Arguments, DryRun, ExpectedHash, NoteName
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
@@ -206,9 +208,6 @@ def run(context: VaultContext, edit: _EditNote) -> Answer:
 def _edit_found(context: VaultContext, edit: _EditNote) -> Answer:
     """The same edit of every note of a search, as one change. `replace_text` passes over the notes that do
     not have the text: a search for words finds more than one for a text."""
-    from vaultbridge.engine.operations.base import NoteEdit
-    from vaultbridge.tools.base.found import find_all
-
     kind = OPERATIONS[edit.op]
     if not issubclass(kind, NoteEdit):
         raise InvalidArgument(
@@ -246,8 +245,6 @@ def _edit_found(context: VaultContext, edit: _EditNote) -> Answer:
 
 
 def _occurs(context: VaultContext, operation: Any) -> bool:
-    from vaultbridge.markdown.edits.text import has_text
-
     return has_text(context.engine.view(operation.note).text, operation.old)
 
 

@@ -13,6 +13,9 @@ from msgspec import Meta
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import LARGEST_INTEGER
 from vaultbridge.markdown.text import replace_surrogates
+from vaultbridge.review.decide import describe_decision
+from vaultbridge.review.gate import parse_id
+from vaultbridge.review.store import store_of
 from vaultbridge.tools.base.answer import (
     ENDING_CHARS,
     Answer,
@@ -22,6 +25,7 @@ from vaultbridge.tools.base.answer import (
 )
 from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, Start
 from vaultbridge.tools.base.tool import Tool, VaultContext
+from vaultbridge.vault.write.journal import HISTORY_LIMIT
 
 if TYPE_CHECKING:
     from vaultbridge.engine.history import HistoryEntry
@@ -74,10 +78,6 @@ def _parse_number(text: str) -> int:
 def _describe_proposal(context: VaultContext, wanted: str) -> Answer:
     """What became of a change that waited for a person. It exists only for a caller that may see its
     files."""
-    from vaultbridge.review.decide import describe_decision
-    from vaultbridge.review.gate import parse_id
-    from vaultbridge.review.store import store_of
-
     proposal = store_of(context.engine).get(parse_id(wanted))
     if not proposal.may_be_shown(context.engine.scope.visible):
         raise InvalidArgument(f"There is no proposal {proposal.id}.", argument="id")
@@ -106,8 +106,6 @@ def run_undo(context: VaultContext, arguments: UndoArguments) -> Answer:
 def _list(context: VaultContext, arguments: HistoryArguments) -> str:
     """One page of the history. An older page is cut from the whole list, because the history of one file is
     followed through its earlier names."""
-    from vaultbridge.vault.write.journal import HISTORY_LIMIT
-
     wanted = HISTORY_LIMIT if arguments.before else min(arguments.limit + 1, HISTORY_LIMIT)
     entries = context.engine.history.changes(arguments.name, limit=wanted)
     found = [change for change in entries if not arguments.before or change.id < arguments.before]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from msgspec import Meta
 
 from vaultbridge.errors import InvalidArgument
+from vaultbridge.links.graph import LinkPath
 from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.tools.base.answer import (
     PAGE_CHARS,
@@ -152,8 +153,6 @@ def _render_unresolved(name: UnresolvedTarget) -> str:
 
 
 def _find_path(context: VaultContext, arguments: LinksArguments) -> list[str]:
-    from vaultbridge.links.graph import LinkPath
-
     start = _find_note(context, arguments)
     if not arguments.to:
         raise InvalidArgument("to is missing: path needs two notes.", argument="to")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
+from vaultbridge.engine.days import parse_day
 from vaultbridge.errors import NoteNotFound
 from vaultbridge.limits import LARGEST_INTEGER
 from vaultbridge.tools.base.answer import (
@@ -19,6 +20,9 @@ from vaultbridge.tools.base.answer import (
 )
 from vaultbridge.tools.base.schema import LIMIT, Arguments, MaxChars, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
+from vaultbridge.vault.file_types import media_kind
+from vaultbridge.vault.paths import vault_folder
+from vaultbridge.vault.scope import compile_file_pattern
 
 if TYPE_CHECKING:
     from vaultbridge.engine.queries import Queries
@@ -73,8 +77,6 @@ class _Wanted(Struct, frozen=True):
 
 
 def run(context: VaultContext, arguments: ListFilesArguments) -> Answer:
-    from vaultbridge.vault.paths import vault_folder
-
     notes = wait_for_index(context)
     folder = vault_folder(context.engine.make_vault_relative(arguments.folder))
     wanted = _fill_in(context, folder, arguments)
@@ -87,8 +89,6 @@ def run(context: VaultContext, arguments: ListFilesArguments) -> Answer:
 def _fill_in(context: VaultContext, folder: VaultPath, arguments: ListFilesArguments) -> _Wanted:
     since_ns = 0
     if arguments.modified_since:
-        from vaultbridge.engine.days import parse_day
-
         now = context.engine.now()
         day = parse_day(arguments.modified_since, now.date(), argument="modified_since")
         since_ns = int(datetime(day.year, day.month, day.day, tzinfo=now.tzinfo).timestamp()) * 10**9
@@ -146,8 +146,6 @@ def _check_folder(context: VaultContext, folder: VaultPath, written: str) -> Non
 def _choose_files(queries: Queries, wanted: _Wanted) -> list[IndexedFile]:
     """The files of a kind that match a pattern and are new enough, by path."""
     if wanted.pattern:
-        from vaultbridge.vault.scope import compile_file_pattern
-
         found = queries.find_files(wanted.pattern, compile_file_pattern(wanted.pattern), wanted.folder)
         files = [file for file in found if file.modified_ns >= wanted.since_ns]
     else:
@@ -180,8 +178,6 @@ def name_kind(file: IndexedFile) -> str:
     """The kind as callers name it: attachments by their content."""
     if file.kind in ("note", "canvas", "base"):
         return file.kind
-    from vaultbridge.vault.file_types import media_kind
-
     return media_kind(file.path) or "other"
 
 

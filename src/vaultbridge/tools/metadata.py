@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from vaultbridge.engine.days import parse_day
 from vaultbridge.engine.operations.base import PropertyName, TagName
 from vaultbridge.errors import InvalidArgument, NoteNotFound
+from vaultbridge.markdown.edits.tags import parse_tag_name
 from vaultbridge.tools.base.answer import (
     PAGE_CHARS,
     Answer,
@@ -22,6 +24,7 @@ from vaultbridge.tools.base.answer import (
 from vaultbridge.tools.base.arguments import parse_reference
 from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, NoteName, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
+from vaultbridge.vault.paths import vault_folder
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
@@ -125,8 +128,6 @@ def run_tags(context: VaultContext, arguments: TagsArguments) -> Answer:
 
 
 def _list_notes(context: VaultContext, arguments: TagsArguments) -> Answer:
-    from vaultbridge.markdown.edits.tags import parse_tag_name
-
     if not arguments.tag.strip("# "):
         raise InvalidArgument("tag is missing.", argument="tag", hint="Give the tag whose notes you want.")
     notes = wait_for_index(context)
@@ -216,8 +217,6 @@ def run_tasks(context: VaultContext, arguments: TasksArguments) -> Answer:
 
 def parse_due(engine: Engine, before: str, after: str) -> tuple[str, str]:
     """The days between which tasks are due, as the index takes them; "" stays. Raises InvalidArgument."""
-    from vaultbridge.engine.days import parse_day
-
     today = engine.now().date()
 
     def spell(argument: str, text: str) -> str:
@@ -238,8 +237,6 @@ def check_status(status: str) -> None:
 
 def find_prefix(engine: Engine, name: str) -> str:
     """The path of the note or folder: the index takes either as the beginning of a path."""
-    from vaultbridge.vault.paths import vault_folder
-
     if not name:
         return ""
     if name.endswith("/"):

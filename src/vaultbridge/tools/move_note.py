@@ -6,11 +6,14 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from vaultbridge.engine.operations import Delete, Move
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.tools.base.answer import Answer, answer_outcome, describe_trash
 from vaultbridge.tools.base.arguments import require_whole_note
+from vaultbridge.tools.base.found import find_all
 from vaultbridge.tools.base.schema import Arguments, DryRun, ExpectedHash, FileName
 from vaultbridge.tools.base.tool import Tool, VaultContext
+from vaultbridge.vault.paths import folder_of, vault_folder
 
 
 class MoveNoteArguments(Arguments, frozen=True, kw_only=True):
@@ -32,8 +35,6 @@ class DeleteNoteArguments(Arguments, frozen=True, kw_only=True):
 
 
 def run_move(context: VaultContext, arguments: MoveNoteArguments) -> Answer:
-    from vaultbridge.engine.operations import Move
-
     if bool(arguments.name) == bool(arguments.query.strip()):
         raise InvalidArgument("Give either name or query.", argument="name", hint="What should be moved?")
     require_whole_note(arguments.name)
@@ -54,10 +55,6 @@ def run_move(context: VaultContext, arguments: MoveNoteArguments) -> Answer:
 
 def _move_found(context: VaultContext, arguments: MoveNoteArguments, to: str) -> Answer:
     """Move all notes of a search into a folder, as one change."""
-    from vaultbridge.engine.operations import Move
-    from vaultbridge.tools.base.found import find_all
-    from vaultbridge.vault.paths import folder_of, vault_folder
-
     engine = context.engine
     folder = vault_folder(engine.make_vault_relative(to.rstrip("/")))
     found = find_all(context, arguments.query)
@@ -69,8 +66,6 @@ def _move_found(context: VaultContext, arguments: MoveNoteArguments, to: str) ->
 
 
 def run_delete(context: VaultContext, arguments: DeleteNoteArguments) -> Answer:
-    from vaultbridge.engine.operations import Delete
-
     require_whole_note(arguments.name)
     wanted = Delete(note=arguments.name, expected=arguments.expected)
     outcome = context.engine.apply([wanted], dry_run=arguments.dry_run, actor=context.tool_context.actor)

@@ -13,7 +13,9 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from vaultbridge.engine.operations.base import BlockName, SectionName
+from vaultbridge.engine.reading import Part, exact_part, parse_file, parse_lines
 from vaultbridge.errors import InvalidArgument, NoteNotFound, VaultbridgeError
+from vaultbridge.markdown.text import decode
 from vaultbridge.tools.base.answer import (
     Answer,
     answer_text,
@@ -23,13 +25,15 @@ from vaultbridge.tools.base.answer import (
     show_hash,
 )
 from vaultbridge.tools.base.arguments import is_link, parse_reference
+from vaultbridge.tools.base.found import find_all
 from vaultbridge.tools.base.schema import Arguments, MaxChars, NoteName, Start
 from vaultbridge.tools.base.tool import Tool, VaultContext
+from vaultbridge.vault.paths import TEXT_SUFFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vaultbridge.engine.reading import Part, Reading
+    from vaultbridge.engine.reading import Reading
     from vaultbridge.vault.paths import VaultPath
 
 NOTES_AT_ONCE: Final = 50
@@ -85,17 +89,12 @@ def run(context: VaultContext, arguments: ReadNoteArguments) -> Answer:
 
 
 def _find_names(context: VaultContext, query: str) -> list[str]:
-    from vaultbridge.tools.base.found import find_all
-
     return [*find_all(context, query, most=NOTES_AT_ONCE, done="read")]
 
 
 def _read_raw(context: VaultContext, names: list[str], arguments: ReadNoteArguments) -> str:
     """The exact text of the file, for a program that saves it. It is never shortened: what was cut off would
     be lost when the program saves the rest."""
-    from vaultbridge.engine.reading import exact_part, parse_file
-    from vaultbridge.markdown.text import decode
-
     for argument in ("start", "outline"):
         if getattr(arguments, argument):
             raise InvalidArgument(
@@ -185,8 +184,6 @@ def _render(reading: Reading, *, continued: bool) -> str:
 
 
 def _require_text(path: str) -> None:
-    from vaultbridge.vault.paths import TEXT_SUFFIXES
-
     if not path.lower().endswith((*TEXT_SUFFIXES, ".txt", ".json", ".csv", ".css", ".js")):
         raise InvalidArgument(
             f"{path} is not text.",
@@ -196,8 +193,6 @@ def _require_text(path: str) -> None:
 
 
 def _parse_part(arguments: ReadNoteArguments) -> Part:
-    from vaultbridge.engine.reading import Part, parse_lines
-
     return Part(
         heading=arguments.heading,
         block=arguments.block.removeprefix("^"),

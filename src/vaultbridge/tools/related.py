@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from vaultbridge.engine.related.find import find_related, find_related_to_text
+from vaultbridge.engine.related.vault_wide import look_over_vault
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.tools.base.answer import (
@@ -41,8 +43,6 @@ class RelatedArguments(Arguments, frozen=True, kw_only=True):
 
 
 def run(context: VaultContext, arguments: RelatedArguments) -> Answer:
-    from vaultbridge.engine.related.find import find_related, find_related_to_text
-
     engine = context.engine
     if arguments.name and arguments.text:
         raise InvalidArgument("Give name or text, not both.", argument="text")
@@ -96,8 +96,6 @@ def _render(what: str, reasons: tuple[str, ...], edit: dict[str, Any] | None) ->
 def _render_look(
     context: VaultContext, arguments: RelatedArguments, unfinished: list[str], *, editable: bool
 ) -> str:
-    from vaultbridge.engine.related.vault_wide import look_over_vault
-
     look = look_over_vault(context.engine, limit=arguments.limit, offset=arguments.offset)
     last = look.offset + look.looked
     rest = f"; continue with offset={last}" if last < look.total else ""

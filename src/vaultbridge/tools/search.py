@@ -14,8 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
+from vaultbridge.engine.context import gather, render
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
-from vaultbridge.markdown.text import replace_surrogates
+from vaultbridge.index.query.hits import HitMatch, shorten_line
+from vaultbridge.index.ranking.plain_words import answer_query
+from vaultbridge.markdown.edits.change import split_lines
+from vaultbridge.markdown.text import decode, replace_surrogates
 from vaultbridge.tools.base.answer import (
     PAGE_CHARS,
     Answer,
@@ -31,7 +35,6 @@ from vaultbridge.tools.base.tool import Tool, VaultContext
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
     from vaultbridge.engine.context import GatheredContext
-    from vaultbridge.index.query.hits import HitMatch
     from vaultbridge.index.query.search import SearchHit, SearchPage
     from vaultbridge.index.ranking.rank import RankedNote, RankedPage, RankedSection
     from vaultbridge.vault.paths import VaultPath
@@ -70,8 +73,6 @@ class SearchArguments(Arguments, frozen=True, kw_only=True):
 
 
 def run(context: VaultContext, arguments: SearchArguments) -> Answer:
-    from vaultbridge.index.ranking.plain_words import answer_query
-
     # Only to wait: the result itself says whether it is complete.
     wait_for_index(context)
     if arguments.match == "all":
@@ -288,8 +289,6 @@ def render_section_title(path: str, section: RankedSection) -> str:
 def _choose_line(engine: Engine, path: VaultPath, section: RankedSection) -> HitMatch | None:
     """The line that says most of what was asked. The heading is named anyway, so where nothing else has the
     words, it is the first line below it."""
-    from vaultbridge.index.query.hits import HitMatch
-
     below = [match for match in section.matches if not (section.heading and match.line == section.line)]
     if below:
         return max(
@@ -330,9 +329,6 @@ def mark_words(text: str, spans: Iterable[tuple[int, int]], mark: tuple[str, str
 
 def read_lines(engine: Engine, path: VaultPath) -> list[str]:
     """The lines of a note, without their ends; none for a note that can no longer be read."""
-    from vaultbridge.markdown.edits.change import split_lines
-    from vaultbridge.markdown.text import decode
-
     try:
         return split_lines(decode(engine.read_bytes(path)).text)
     except VaultbridgeError:
@@ -340,8 +336,6 @@ def read_lines(engine: Engine, path: VaultPath) -> list[str]:
 
 
 def shorten(line: str) -> str:
-    from vaultbridge.index.query.hits import shorten_line
-
     return shorten_line(line, [])[0]
 
 
@@ -365,8 +359,6 @@ class ContextArguments(Arguments, frozen=True, kw_only=True):
 
 
 def run_context(context: VaultContext, arguments: ContextArguments) -> Answer:
-    from vaultbridge.engine.context import gather, render
-
     if not arguments.question.strip():
         raise InvalidArgument("question is empty.", argument="question", hint="Ask in plain words.")
     notes = wait_for_index(context)

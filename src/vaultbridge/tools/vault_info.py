@@ -16,6 +16,8 @@ from vaultbridge.tools.base.answer import (
 )
 from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
+from vaultbridge.vault.obsidian import is_obsidian_running
+from vaultbridge.vault.walk import LEFT_OUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -89,8 +91,6 @@ def _list_section(queries: Queries, arguments: VaultInfoArguments) -> tuple[list
 
 
 def _summarize(context: VaultContext) -> list[str]:
-    from vaultbridge.vault.obsidian import is_obsidian_running
-
     engine = context.engine
     unfinished = wait_for_index(context)
     counts, found = engine.queries.counts(), check_health(engine)
@@ -119,8 +119,6 @@ def _summarize(context: VaultContext) -> list[str]:
 
 
 def _list_left_out(engine: Engine) -> Iterator[str]:
-    from vaultbridge.vault.walk import LEFT_OUT
-
     total, left_out = engine.queries.left_out()
     more = total - len(left_out)
     for why, reason in LEFT_OUT.items():

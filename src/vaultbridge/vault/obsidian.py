@@ -11,7 +11,6 @@ quit. This module never writes to any of these files.
 from __future__ import annotations
 
 import os
-import socket
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
@@ -167,12 +166,16 @@ def _lock_is_live(lock: Path) -> bool:
         host, _, number = str(lock.readlink()).rpartition("-")
     except OSError:
         return False
+    import socket  # 2 ms, for which no other command should wait
+
     if not number.isascii() or not number.isdigit() or host != socket.gethostname():
         return False
     return is_process_alive(int(number))
 
 
 def _accepts(place: Path) -> bool:
+    import socket
+
     family = getattr(socket, "AF_UNIX", None)
     if family is None:
         return False

@@ -12,9 +12,8 @@ import pytest
 
 from support.vault import VaultWire, make_small_vault, vault_wire
 from support.wire import MODERN
-from vaultbridge.engine import Engine
-from vaultbridge.protocols.mcp.vault import changes
-from vaultbridge.protocols.mcp.vault.changes import VaultChanges, read_files_version
+from vaultbridge.engine.index_sync import IndexSync
+from vaultbridge.protocols.mcp.vault.changes import VaultChanges
 from vaultbridge.protocols.mcp.vault.provider import ProviderSettings
 from vaultbridge.protocols.mcp.vault.workers import Workers
 from vaultbridge.server.wiring import open_engine
@@ -150,13 +149,14 @@ async def test_added_and_removed_hidden_notes_are_not_announced(tmp_path: Path) 
 async def test_the_files_are_listed_for_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that never got the list need not be told that it has changed, and finding out takes long."""
     vault = make_small_vault(tmp_path, {"A.md": "a", "Prompts/P.md": "p"})
-    asked: list[Engine] = []
+    asked: list[IndexSync] = []
+    read_files_version = IndexSync.read_files_version
 
-    def read_version(engine: Engine) -> int:
-        asked.append(engine)
-        return read_files_version(engine)
+    def read_version(sync: IndexSync) -> int:
+        asked.append(sync)
+        return read_files_version(sync)
 
-    monkeypatch.setattr(changes, "read_files_version", read_version)
+    monkeypatch.setattr(IndexSync, "read_files_version", read_version)
     settings = ProviderSettings(lead=True)
     async with vault_wire(tmp_path, vault, settings=settings) as wire:
         await wire.result("prompts/list")

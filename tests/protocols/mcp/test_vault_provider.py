@@ -26,6 +26,7 @@ from support.wire import EVERY_VERSION, MODERN, Wire
 from vaultbridge.engine import DirectEngine
 from vaultbridge.index.query import regex
 from vaultbridge.protocols.mcp.dialect import mcp_dialect
+from vaultbridge.protocols.mcp.vault import loaded
 from vaultbridge.protocols.mcp.vault import provider as vault_provider
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines
 from vaultbridge.protocols.mcp.vault.provider import ProviderSettings
@@ -65,7 +66,7 @@ async def test_the_first_question_of_a_program_that_does_not_wait_is_answered_wh
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str, arguments: dict[str, Any]
 ) -> None:
     """Some clients start a process for every call: the index is then being built for the first time."""
-    monkeypatch.setattr(vault_provider, "FIRST_BUILD_SECONDS", BOUND)
+    monkeypatch.setattr(loaded, "FIRST_BUILD_SECONDS", BOUND)
     vault = make_small_vault(tmp_path, {"A.md": "needle #tag"})
     async with vault_wire(tmp_path, vault, settings=ProviderSettings()) as wire:
         assert "still being built" not in await wire.text(tool, **arguments)

@@ -12,7 +12,7 @@ import msgspec
 from vaultbridge.cli.common import OK, emit, open_vault, run, say, show_outcome
 from vaultbridge.cli.parser import Parser, parse_integer
 from vaultbridge.cli.terminal import escape_controls
-from vaultbridge.errors import JSON_ERRORS, describe_json_error
+from vaultbridge.errors import JSON_ERRORS, InvalidArgument, describe_json_error
 
 
 def main_rename(argv: list[str]) -> int:
@@ -76,8 +76,6 @@ def _edit(args: argparse.Namespace) -> int:
 
 
 def _parse_json(data: bytes, what: str) -> object:
-    from vaultbridge.errors import InvalidArgument
-
     try:
         return msgspec.json.decode(data)
     except JSON_ERRORS as error:

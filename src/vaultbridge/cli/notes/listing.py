@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from vaultbridge.cli.common import OK, emit, open_vault, refresh, run, say, show_outcome
+from vaultbridge.cli.common import FAILED, OK, emit, open_vault, refresh, run, say, show_outcome
 from vaultbridge.cli.parser import LARGEST_NUMBER, Parser, parse_integer
 from vaultbridge.cli.places import find_place
 from vaultbridge.errors import InvalidArgument
@@ -87,7 +87,6 @@ def _list_links(args: argparse.Namespace) -> int:
 
 
 def _show_path(args: argparse.Namespace, way: object) -> int:
-    from vaultbridge.cli.common import FAILED
     from vaultbridge.links.graph import LinkPath
 
     if isinstance(way, LinkPath):

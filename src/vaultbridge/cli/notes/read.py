@@ -15,7 +15,7 @@ from vaultbridge.cli.common import OK, emit, open_vault, refresh, run, say
 from vaultbridge.cli.parser import Parser, parse_integer
 from vaultbridge.cli.places import FORMS, find_place
 from vaultbridge.cli.terminal import render_table
-from vaultbridge.errors import EditRefused
+from vaultbridge.errors import EditRefused, EngineFailure
 
 if TYPE_CHECKING:
     from vaultbridge.bases.values import Value
@@ -113,8 +113,6 @@ def _open(args: argparse.Namespace) -> int:
 def launch(link: str) -> None:
     """Hand an address to the system. Raises EngineFailure when it has no program for it."""
     import subprocess
-
-    from vaultbridge.errors import EngineFailure
 
     failure = EngineFailure(
         "This system cannot open obsidian:// addresses.",

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from vaultbridge.cli.common import OK, emit, open_vault, refresh, run, say, show_outcome
 from vaultbridge.cli.parser import Parser, parse_integer
+from vaultbridge.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
@@ -45,8 +46,6 @@ def main(argv: list[str]) -> int:
 
 
 def _show_related(args: argparse.Namespace) -> int:
-    from vaultbridge.errors import InvalidArgument
-
     if sum((bool(args.note), args.text is not None, args.vault_wide)) != 1:
         raise InvalidArgument("Give one of these: a note, --text, --vault-wide.", argument="usage")
     if args.limit < 1 or args.offset < 0:
@@ -136,7 +135,6 @@ def use_engine_names(edit: dict[str, Any] | None) -> dict[str, Any] | None:
 def _link(args: argparse.Namespace, engine: Engine, edits: list[dict[str, Any] | None]) -> int:
     """Make the links with the given numbers as one change."""
     from vaultbridge.engine.related.edits import convert_edit
-    from vaultbridge.errors import InvalidArgument
 
     wanted = []
     for number in args.link:

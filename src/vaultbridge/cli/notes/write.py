@@ -159,7 +159,6 @@ def main_daily(argv: list[str]) -> int:
 
 def _write_daily_note(args: argparse.Namespace) -> int:
     from vaultbridge.engine.drafting.templates import find_periodic_note, plan_note_addition
-    from vaultbridge.errors import NoteNotFound
 
     with open_vault(args.vault) as engine:
         note = find_periodic_note(engine, args.period, args.date)
@@ -220,7 +219,6 @@ def main_set(argv: list[str]) -> int:
 def _set(args: argparse.Namespace) -> int:
     from vaultbridge.engine.operations import RemoveProperty, SetProperty
     from vaultbridge.engine.operations.base import Operation
-    from vaultbridge.errors import InvalidArgument
 
     values = [parse_assignment(text) for text in args.assignments]
     if not values and not args.remove:

@@ -12,6 +12,16 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from vaultbridge.errors import VaultbridgeError
+from vaultbridge.plugins.registry import FOLDER, PluginRegistry
+from vaultbridge.server.assistants.catalog import ASSISTANTS, find_config_file
+from vaultbridge.server.assistants.config_file import list_servers, read_text
+from vaultbridge.server.assistants.entry import find_entry_vault, parse_entry, starts_vaultbridge
+from vaultbridge.server.config.model import choose_config, resolve_path
+from vaultbridge.server.tokens import TokenStore
+from vaultbridge.server.unused_patterns import find_unused, list_patterns, list_scope_patterns
+from vaultbridge.server.vault_choice import choose_vaults, find_here
+from vaultbridge.tools.base.catalog import Catalog
+from vaultbridge.vault.walk import list_folders
 
 if TYPE_CHECKING:
     from vaultbridge.protocols.claude_ide.doctor import CheckStatus
@@ -38,10 +48,6 @@ def list_some(names: list[str], most: int = 5) -> str:
 
 def check_code(folder: Path, tools: ToolsConfig) -> Finding:
     """List what runs in our servers without being ours. Nothing of it is run here."""
-    from vaultbridge.plugins.registry import FOLDER, PluginRegistry
-    from vaultbridge.server.vault_choice import choose_vaults, find_here
-    from vaultbridge.tools.base.catalog import Catalog
-
     vaults: list[Path] = []
     with suppress(VaultbridgeError):
         vaults = [Path(vault) for vault in choose_vaults(os.environ, find_here()).vaults]
@@ -58,11 +64,6 @@ def check_code(folder: Path, tools: ToolsConfig) -> Finding:
 
 def check_patterns(root: Root, files: list[str]) -> Iterator[Finding]:
     """Look for patterns of scopes that match nothing: a typing error there hides nothing."""
-    from vaultbridge.server.config.model import choose_config, resolve_path
-    from vaultbridge.server.tokens import TokenStore
-    from vaultbridge.server.unused_patterns import find_unused, list_patterns
-    from vaultbridge.vault.walk import list_folders
-
     vault = root.folder
     file = choose_config(os.environ)
     try:
@@ -87,11 +88,6 @@ def check_patterns(root: Root, files: list[str]) -> Iterator[Finding]:
 
 def _list_started_patterns(vault: Path) -> Iterator[ScopePattern]:
     """The patterns in the entries of ours in the assistants' files."""
-    from vaultbridge.server.assistants.catalog import ASSISTANTS, find_config_file
-    from vaultbridge.server.assistants.config_file import list_servers, read_text
-    from vaultbridge.server.assistants.entry import find_entry_vault, parse_entry, starts_vaultbridge
-    from vaultbridge.server.unused_patterns import list_scope_patterns
-
     for assistant in ASSISTANTS:
         file = find_config_file(assistant, os.environ, here=Path.cwd())
         with suppress(VaultbridgeError):  # reported with the assistants

@@ -18,9 +18,9 @@ from typing import Any, Final
 
 import vaultbridge
 from vaultbridge import __version__
-from vaultbridge.cli.common import OK, emit, find_root, run, say
+from vaultbridge.cli.common import OK, ask_bridge, emit, find_root, run, say
 from vaultbridge.cli.parser import Parser
-from vaultbridge.errors import EditRefused, EngineFailure, VaultbridgeError
+from vaultbridge.errors import EditRefused, EngineFailure, InvalidArgument, VaultbridgeError
 
 PARTS: Final = (
     "head",
@@ -87,7 +87,6 @@ def main(argv: list[str]) -> int:
 
 
 def _run_action(args: argparse.Namespace) -> int:
-    from vaultbridge.errors import InvalidArgument
     from vaultbridge.vault.identity.record import CONFIG_FOLDER
 
     if args.enable and args.action != "install":
@@ -259,7 +258,6 @@ def _write_enabled(config: Path, names: list[str]) -> None:
 
 def _is_connected(vault: str) -> bool:
     """Whether an app is connected to the bridge that serves this vault."""
-    from vaultbridge.cli.common import ask_bridge
     from vaultbridge.editor.state import OBSIDIAN, WORKSPACE
 
     try:

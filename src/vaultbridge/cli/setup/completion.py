@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from vaultbridge.cli.commands import COMMANDS, find_command
 from vaultbridge.cli.common import OK, find_default_vault, open_vault, run, say
 from vaultbridge.cli.parser import Parser, ParserRequest, SuggestingParser, names_vault, parse_integer
-from vaultbridge.errors import VaultbridgeError
+from vaultbridge.errors import InvalidArgument, VaultbridgeError
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
@@ -103,8 +103,6 @@ def main(argv: list[str]) -> int:
 
 
 def _print_script(args: argparse.Namespace) -> int:
-    from vaultbridge.errors import InvalidArgument
-
     if not args.shell:
         raise InvalidArgument("Which shell?", argument="usage", hint=f"Give {', '.join(SCRIPTS)}.")
     sys.stdout.write(SCRIPTS[args.shell])

@@ -11,7 +11,7 @@ import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vaultbridge.cli.common import FAILED, OK, emit, find_default_vault, run, say
+from vaultbridge.cli.common import FAILED, OK, emit, find_default_vault, report, run, say
 from vaultbridge.cli.parser import OPTION_HELP, VAULT_HELP, Parser
 from vaultbridge.errors import EditRefused, InvalidArgument, VaultbridgeError, VaultNotFound
 from vaultbridge.system import read_file_uri
@@ -152,7 +152,6 @@ def _list_limits(args: argparse.Namespace) -> list[str]:
 
 def _connect_all(args: argparse.Namespace, chosen: list[Assistant]) -> int:
     """Connect each assistant, and go on if one fails."""
-    from vaultbridge.cli.common import report
     from vaultbridge.server.assistants.catalog import find_config_file
 
     if args.file is not None:

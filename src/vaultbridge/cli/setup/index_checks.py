@@ -8,14 +8,19 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from vaultbridge.cli.common import find_cache, find_state, load_embeddings, open_vault, refresh
 from vaultbridge.cli.setup.access_checks import Finding
+from vaultbridge.embeddings.embeddings import check_model
 from vaultbridge.errors import VaultbridgeError, VaultNotFound
+from vaultbridge.index.ranking.dictd import find_files, list_names, open_dictionary
+from vaultbridge.index.ranking.dictionary import find_package
+from vaultbridge.index.ranking.rank import find_foreign_language
+from vaultbridge.index.ranking.vocabulary import CHINESE
+from vaultbridge.server.wiring import make_embedding_settings
+from vaultbridge.vault.folders import DICTIONARIES_VARIABLE, find_dictionary_folders
 
 
 def check_index(args: argparse.Namespace) -> Iterator[Finding]:
-    from vaultbridge.cli.common import find_cache, find_state, open_vault
-    from vaultbridge.index.ranking.rank import find_foreign_language
-
     try:
         cache = find_cache(args.vault)
     except VaultbridgeError as error:
@@ -48,8 +53,6 @@ def check_index(args: argparse.Namespace) -> Iterator[Finding]:
     if status.complete:
         yield Finding("Index", "index", "good", f"{status.total:,} notes and canvases, {size / 1e6:.1f} MB")
     elif args.fix:
-        from vaultbridge.cli.common import refresh
-
         with open_vault(args.vault) as engine:
             refresh(engine)
         yield Finding("Index", "index", "warning", "not built yet", fixed="built it")
@@ -73,11 +76,6 @@ def check_index(args: argparse.Namespace) -> Iterator[Finding]:
 def _check_dictionaries(language: str) -> Iterator[Finding]:
     """Say in which languages English questions find notes, and how they would in this one, which many notes
     are in."""
-    from vaultbridge.index.ranking.dictd import find_files, list_names, open_dictionary
-    from vaultbridge.index.ranking.dictionary import find_package
-    from vaultbridge.index.ranking.vocabulary import CHINESE
-    from vaultbridge.vault.folders import DICTIONARIES_VARIABLE, find_dictionary_folders
-
     folders = find_dictionary_folders(os.environ)
     files = find_files(folders)
     spoken = language.capitalize()
@@ -110,17 +108,12 @@ def _check_dictionaries(language: str) -> Iterator[Finding]:
 def _check_model(cache: Path, unknown: str) -> Iterator[Finding]:
     """Check the user's own model with one sentence; nothing if there is no model. `unknown` is why it cannot
     be told which notes are excluded from it."""
-    from vaultbridge.cli.common import load_embeddings
-    from vaultbridge.server.wiring import make_embedding_settings
-
     try:
         settings = make_embedding_settings(load_embeddings(), os.environ)
     except VaultbridgeError:
         return  # the configuration cannot be read, as reported above
     if settings is None:
         return
-    from vaultbridge.embeddings.embeddings import check_model
-
     found, problem = check_model(settings, cache)
     if unknown:
         found = (

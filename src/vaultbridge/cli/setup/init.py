@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from vaultbridge.cli.common import FAILED, OK, emit, report, run, say
+from vaultbridge.cli.common import FAILED, OK, emit, open_vault, refresh, report, run, say
 from vaultbridge.cli.parser import OPTION_HELP, Parser
 from vaultbridge.cli.setup.connect import (
     advise_on_path,
@@ -28,6 +28,7 @@ from vaultbridge.cli.setup.connect import (
     plan_addition,
     render_diff,
 )
+from vaultbridge.cli.terminal import escape_controls
 from vaultbridge.errors import EditRefused, InvalidArgument, VaultbridgeError, VaultNotFound
 from vaultbridge.system import expand_home
 
@@ -357,8 +358,6 @@ _NOT_A_SUBJECT: Final = re.compile(r"(^|/)_?templates?/|/untitled[^/]*$|/\d{4}-[
 def suggest_question(vault: Path) -> str:
     """Something to ask that only this vault can answer. The index is built on the way, so that the first
     answer need not wait for it."""
-    from vaultbridge.cli.common import open_vault, refresh
-
     try:
         with open_vault(str(vault)) as engine:
             refresh(engine)
@@ -380,7 +379,6 @@ def main_vaults(argv: list[str]) -> int:
 
 
 def _list_vaults(args: argparse.Namespace) -> int:
-    from vaultbridge.cli.terminal import escape_controls
     from vaultbridge.vault.obsidian import list_known_vaults
 
     known = list_known_vaults(os.environ)

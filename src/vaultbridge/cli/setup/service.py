@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vaultbridge.cli.common import FAILED, OK, emit, own_command, run, say
+from vaultbridge.cli.common import FAILED, OK, emit, find_default_vault, own_command, run, say
 from vaultbridge.cli.parser import Parser, SuggestingParser, parse_port
 from vaultbridge.errors import EngineFailure, VaultNotFound
 
@@ -123,8 +123,6 @@ def _make_service(args: argparse.Namespace, installed: Service | None) -> Servic
 
 
 def _find_here() -> str:
-    from vaultbridge.cli.common import find_default_vault
-
     try:
         return find_default_vault()
     except VaultNotFound as error:

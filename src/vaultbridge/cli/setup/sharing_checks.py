@@ -9,8 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from vaultbridge.activity.pauses import Pauses
+from vaultbridge.cli.common import describe_waiting
 from vaultbridge.cli.setup.access_checks import Finding
+from vaultbridge.cli.setup.share import open_store
 from vaultbridge.errors import VaultbridgeError
+from vaultbridge.server.assistants.handshake import check_shared
+from vaultbridge.server.assistants.shared import find_token
+from vaultbridge.server.service.install import answers, find_kind, find_service
+from vaultbridge.server.used_vaults import count_waiting, list_known_vaults
+from vaultbridge.system import measure_memory
 
 if TYPE_CHECKING:
     from vaultbridge.server.assistants.catalog import Assistant
@@ -22,8 +30,6 @@ MANY_SESSIONS: Final = 3
 
 def check_service() -> Iterator[Finding]:
     """Check the service, if one is installed."""
-    from vaultbridge.server.service.install import answers, find_kind, find_service
-
     kind = find_kind()
     service = find_service(os.environ, kind)
     if service is None:
@@ -45,10 +51,6 @@ def check_service() -> Iterator[Finding]:
 
 def check_shared_entry(assistant: Assistant, name: str, shared: SharedEntry, *, seconds: float) -> Finding:
     """Do what the assistant does: list the tools with the address and the token in its file."""
-    from vaultbridge.cli.setup.share import open_store
-    from vaultbridge.server.assistants.handshake import check_shared
-    from vaultbridge.server.assistants.shared import find_token
-
     title = f"{assistant.name} {name}"
     try:
         if find_token(shared, open_store()) is None:
@@ -65,10 +67,6 @@ def check_shared_entry(assistant: Assistant, name: str, shared: SharedEntry, *, 
 
 def check_waiting() -> Iterator[Finding]:
     """What holds assistants up until a person acts: pauses, and changes that nobody has reviewed."""
-    from vaultbridge.activity.pauses import Pauses
-    from vaultbridge.cli.common import describe_waiting
-    from vaultbridge.server.used_vaults import count_waiting, list_known_vaults
-
     for known in list_known_vaults(os.environ):
         vault = known.folder.name
         pauses = Pauses([known.state])
@@ -83,9 +81,6 @@ def check_waiting() -> Iterator[Finding]:
 
 def check_sessions() -> Iterator[Finding]:
     """Propose sharing to a person who has many processes for one vault."""
-    from vaultbridge.server.used_vaults import list_known_vaults
-    from vaultbridge.system import measure_memory
-
     for used in list_known_vaults(os.environ):
         if len(used.pids) < MANY_SESSIONS:
             continue

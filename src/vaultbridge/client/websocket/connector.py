@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from vaultbridge.client.errors import ConnectFailed, ConnectionLost
 from vaultbridge.client.messages import encode
 from vaultbridge.client.settings import WebSocketSettings, make_backoff_delays
-from vaultbridge.client.websocket.connection import Dial, WebSocketConnection
+from vaultbridge.client.websocket.connection import Dial, WebSocketConnection, make_aiohttp_dial
 from vaultbridge.client.websocket.inbox import Inbox
 from vaultbridge.client.websocket.outbox import Outbox
 from vaultbridge.client.websocket.unacknowledged import NOTHING_UNCONFIRMED, report_lost_connection
@@ -70,8 +70,6 @@ class Connector:
     async def open(self) -> WebSocketConnection:
         """Try once. Raises ConnectFailed or TimedOut; if cancelled, nothing stays open."""
         if self._dial is None:
-            from vaultbridge.client.websocket.connection import make_aiohttp_dial
-
             self._dial = make_aiohttp_dial(self._settings)
         seconds = self._settings.connect_timeout
         try:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Unpack
 
 from vaultbridge.client.errors import ConnectionLost, MessagesUnconfirmed, QueueFull, TransportClosed
+from vaultbridge.client.locks import find_lock
 from vaultbridge.client.messages import Message, MessageKind, RequestId
 from vaultbridge.client.metrics import MetricsSnapshot, render_prometheus
 from vaultbridge.client.settings import WebSocketOptions, WebSocketSettings, make_settings, read_settings
@@ -33,6 +34,7 @@ from vaultbridge.client.websocket.unacknowledged import (
     report_unsent,
 )
 from vaultbridge.errors import VaultbridgeError
+from vaultbridge.protocols.claude_ide.lock_files import TOKEN_HEADER
 
 
 class WebSocketTransport(Callbacks):
@@ -92,9 +94,6 @@ class WebSocketTransport(Callbacks):
     ) -> WebSocketTransport:
         """Make one to a Claude Code IDE server on this machine, found by its lock file. Raises
         ConnectFailed."""
-        from vaultbridge.client.locks import find_lock
-        from vaultbridge.protocols.claude_ide.lock_files import TOKEN_HEADER
-
         lock = find_lock(folder, workspace)
         options["headers"] = {**options.get("headers", {}), TOKEN_HEADER: lock.token}
         return cls(f"ws://127.0.0.1:{lock.port}", **options)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from vaultbridge.engine.reading import parse_file
 from vaultbridge.errors import EditRefused, NoteNotFound, StaleWrite
 from vaultbridge.limits import NOTE_WRITE_BYTES
 from vaultbridge.links.resolve import FileTable
@@ -74,8 +75,6 @@ class DraftFile:
     def note(self) -> Note:
         """Parsed once per state of the text."""
         if self._note is None:
-            from vaultbridge.engine.reading import parse_file
-
             self._note = parse_file(self.path, self.text)
         return self._note
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
+from vaultbridge.index.store.database import read_meta
 from vaultbridge.links.resolve import FileTable, folder_of
 from vaultbridge.vault.file_links import find_links_to_hidden, leads_to_hidden
 from vaultbridge.vault.paths import Root
@@ -65,8 +66,6 @@ class Visibility:
     def existence_filter(self, index: Index) -> ExistenceFilter:
         """Says whether a file of the vault exists, indexed or not: its path is visible, and so is its target
         when it is a link."""
-        from vaultbridge.index.store.database import read_meta
-
         parts = self._scope.parts
         known = self._exists
         with index.reading() as db:

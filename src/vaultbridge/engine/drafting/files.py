@@ -20,7 +20,7 @@ from vaultbridge.engine.drafting.naming import (
     list_files_under,
     resolve_new_path,
 )
-from vaultbridge.engine.drafting.notes import writable_note
+from vaultbridge.engine.drafting.notes import edit_text, writable_note
 from vaultbridge.engine.drafting.templates import merge_properties
 from vaultbridge.engine.operations import Append, SetProperty
 from vaultbridge.errors import EditRefused, InvalidArgument
@@ -222,11 +222,11 @@ def _add_text(draft: Draft, source: VaultPath, target: VaultPath, context: Opera
         # The first paragraph of one note must not run into the last paragraph of the other.
         lines = there.text.rstrip(" \t").splitlines(keepends=True)
         apart = "\n" if lines and lines[-1].strip() else ""
-        Append(note=target, content=f"{apart}{body}\n").apply(draft, context)
+        edit_text(draft, Append(note=target, content=f"{apart}{body}\n"), context)
     values = properties.values if properties is not None else {}
     own = draft.open(target).note.properties
     for name, value in merge_properties(own.values if own is not None else {}, values).items():
-        SetProperty(note=target, name=name, value=value).apply(draft, context)
+        edit_text(draft, SetProperty(note=target, name=name, value=value), context)
 
 
 def _note_shared_names(draft: Draft, source: VaultPath, target: VaultPath) -> None:

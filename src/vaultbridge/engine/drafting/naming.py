@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 from msgspec import Struct
 
 from vaultbridge.engine.drafting.draft import Draft
-from vaultbridge.engine.drafting.move import LinkSources
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
 from vaultbridge.links.resolve import file_name, name_key
 from vaultbridge.markdown.text import is_text
@@ -29,6 +28,7 @@ from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settings import VaultSettings
 
 if TYPE_CHECKING:
+    from vaultbridge.engine.drafting.link_sources import LinkSources
     from vaultbridge.engine.related.find import RelatedSearch
     from vaultbridge.index.listing import FoundTask
 

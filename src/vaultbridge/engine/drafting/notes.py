@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec.structs import replace
+
 from vaultbridge.canvas.edit import rename_canvas_tag
 from vaultbridge.engine.drafting.draft import Draft
 from vaultbridge.engine.drafting.move import (
@@ -27,8 +29,9 @@ from vaultbridge.engine.drafting.naming import (
 )
 from vaultbridge.engine.drafting.templates import merge_template
 from vaultbridge.engine.operations import Append
+from vaultbridge.engine.operations.base import NoteEdit
 from vaultbridge.errors import EditRefused, InvalidArgument, NotFound
-from vaultbridge.links.heading_rename import SubpathPlan
+from vaultbridge.links.heading_rename import SubpathPlan, plan_block_rename, plan_heading_rename
 from vaultbridge.links.resolve import file_name
 from vaultbridge.links.syntax import write_link
 from vaultbridge.markdown.edits import tags as tag_edit
@@ -50,6 +53,8 @@ if TYPE_CHECKING:
         AddFile,
         Create,
         InsertTemplate,
+        RenameBlock,
+        RenameHeading,
         RenameTag,
         SetTask,
         Write,
@@ -69,6 +74,15 @@ def writable_note(draft: Draft, name: str, context: OperationContext) -> VaultPa
             path=path,
         )
     return path
+
+
+def edit_text(draft: Draft, edit: NoteEdit, context: OperationContext) -> None:
+    """Carry out an operation that only edits the text of one note."""
+    path = writable_note(draft, edit.note, context)
+    file = draft.open(path, expected=edit.expected)
+    if edit.needs_structure():
+        require_parsed(file.note)
+    draft.edit(path, edit.changes(file.text, file.note, context.settings.property_types))
 
 
 def create_note(draft: Draft, operation: Create, context: OperationContext) -> None:
@@ -122,7 +136,7 @@ def add_file(draft: Draft, operation: AddFile, context: OperationContext) -> Non
     if operation.embed_in:
         note = writable_note(draft, operation.embed_in, context)
         link = write_link(path, note, draft.table_for(note), context.settings.links, embed=True)
-        Append(note=note, content=link).apply(draft, context)
+        edit_text(draft, Append(note=note, content=link), context)
 
 
 def insert_template(draft: Draft, operation: InsertTemplate, context: OperationContext) -> None:
@@ -136,7 +150,7 @@ def insert_template(draft: Draft, operation: InsertTemplate, context: OperationC
         text, operation.template, file.note, path, heading=operation.heading, line=operation.line
     )
     for part in merged:
-        part.apply(draft, context)
+        edit_text(draft, part, context)
 
 
 def _check_free(draft: Draft, path: VaultPath, context: OperationContext) -> None:
@@ -162,7 +176,15 @@ def _check_replaceable(path: VaultPath, data: bytes, *, force: bool) -> None:
         )
 
 
-def find_task_anywhere(operation: SetTask, context: OperationContext) -> tuple[VaultPath, int]:
+def set_task(draft: Draft, operation: SetTask, context: OperationContext) -> None:
+    if not operation.note:
+        path, line = _find_task_anywhere(operation, context)
+        # An earlier operation of the same batch may have moved the line.
+        operation = replace(operation, note=path, line=0 if draft.open(path).changed else line)
+    edit_text(draft, operation, context)
+
+
+def _find_task_anywhere(operation: SetTask, context: OperationContext) -> tuple[VaultPath, int]:
     """Finds the one task in the vault that has the wanted text and does not have the wanted status yet. A
     task whose whole text matches is preferred to one that only contains it; `toggle` finds open tasks
     only."""
@@ -224,7 +246,15 @@ class _TargetRename(Protocol):
     def expected(self) -> str: ...
 
 
-def rename_target(
+def rename_heading(draft: Draft, operation: RenameHeading, context: OperationContext) -> None:
+    _rename_target(draft, operation, operation.heading, operation.to, context, plan=plan_heading_rename)
+
+
+def rename_block(draft: Draft, operation: RenameBlock, context: OperationContext) -> None:
+    _rename_target(draft, operation, operation.block, operation.to, context, plan=plan_block_rename)
+
+
+def _rename_target(
     draft: Draft,
     operation: _TargetRename,
     old: str,

@@ -1,13 +1,10 @@
-"""The operations that change a vault: each one is a Struct that includes what it does.
+"""The operations that change a vault: each one is a Struct.
 
 Its fields are its arguments (those without a default are required), its docstring is its line in the
-documents, and `apply`, or `changes` for one that only edits a note's text, carries it out on a draft. A new
-one is a new class here and its test: what `batch` and `edit_note` take, their schemas, `vaultbridge edit`,
-and the tables in `docs/tools.md` and `docs/cli.md` are derived from it by `vocabulary`; `make generate` does
-the rest. `base` has what operations share.
-
-Operations of more than a few lines have their code in `engine.drafting`. It is imported when an operation is
-carried out: a client that lists tools loads this package, and should not wait for the rest of the engine.
+documents, and its `changes`, if it only edits a note's text, are those edits; `engine.drafting.carry_out`
+carries out all of them. A new one is a new class here and its test: what `batch` and `edit_note` take, their
+schemas, `vaultbridge edit`, and the tables in `docs/tools.md` and `docs/cli.md` are derived from it by
+`vocabulary`; `make generate` does the rest. `base` has what operations share.
 """
 
 from __future__ import annotations
@@ -18,8 +15,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
 from msgspec import Meta, field
-from msgspec.structs import replace
 
+from vaultbridge.engine.drafting.naming import new_note_path
 from vaultbridge.engine.operations.base import (
     BlockName,
     CreateHeading,
@@ -36,9 +33,18 @@ from vaultbridge.engine.operations.base import (
     TemplateName,
 )
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
+from vaultbridge.markdown.edits import sections
+from vaultbridge.markdown.edits import text as whole
+from vaultbridge.markdown.edits.properties import remove_property, rename_property, set_property
+from vaultbridge.markdown.edits.property_types import coerce_property
+from vaultbridge.markdown.edits.tags import add_tag, remove_tag
+from vaultbridge.markdown.edits.tasks import find_task, set_task
+from vaultbridge.markdown.edits.text import insert_at_line, keep_as_body, replace_text
+from vaultbridge.markdown.edits.unified_diff import apply_diff
+from vaultbridge.markdown.sections import has_section
+from vaultbridge.vault.paths import vault_path
 
 if TYPE_CHECKING:
-    from vaultbridge.engine.drafting.draft import Draft
     from vaultbridge.engine.drafting.naming import OperationContext
     from vaultbridge.markdown.edits.change import Change
     from vaultbridge.markdown.model import Note
@@ -58,18 +64,11 @@ class Create(NamedOperation, frozen=True, kw_only=True, tag="create"):
         default_factory=dict
     )
 
-    def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.drafting.notes import create_note
-
-        create_note(draft, self, context)
-
     @property
     def replaces_whole(self) -> bool:
         return self.overwrite
 
     def needs_index(self, context: OperationContext) -> bool:
-        from vaultbridge.engine.drafting.naming import new_note_path
-
         try:
             return context.find_stored_path(new_note_path(self.note, context.settings)) is None
         except VaultbridgeError:
@@ -83,11 +82,6 @@ class Write(NamedOperation, frozen=True, kw_only=True, tag="write"):
 
     content: MarkdownText
     force: ForceEncoding = False
-
-    def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.drafting.notes import write_text
-
-        write_text(draft, self, context)
 
     @property
     def replaces_whole(self) -> bool:
@@ -113,15 +107,9 @@ class _Addition(NoteEdit, frozen=True, kw_only=True):
     block: BlockName = ""
 
     def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
-        from vaultbridge.markdown.edits.text import keep_as_body
-
         return keep_as_body(text, note, self._add(text, note))
 
     def _add(self, text: str, note: Note) -> tuple[Change, ...]:
-        from vaultbridge.markdown.edits import sections
-        from vaultbridge.markdown.edits import text as whole
-        from vaultbridge.markdown.sections import has_section
-
         _check_one_place(self.heading, self.block)
         if self.heading and self.create and not has_section(text, note, self.heading):
             return sections.append_section(text, note, self.heading, self.content)
@@ -162,9 +150,6 @@ class ReplaceSection(NoteEdit, frozen=True, kw_only=True, tag="replace_section")
     block: BlockName = ""
 
     def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
-        from vaultbridge.markdown.edits import sections
-        from vaultbridge.markdown.edits.text import keep_as_body
-
         _check_one_place(self.heading, self.block)
         if self.heading:
             edit = sections.replace_under_heading(text, note, self.heading, self.content)
@@ -183,8 +168,6 @@ class Insert(NoteEdit, frozen=True, kw_only=True, tag="insert"):
     content: MarkdownText
 
     def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
-        from vaultbridge.markdown.edits.text import insert_at_line
-
         return insert_at_line(text, self.line, self.content)
 
 
@@ -198,8 +181,6 @@ class ReplaceText(NoteEdit, frozen=True, kw_only=True, tag="replace_text"):
     all: Annotated[bool, Meta(description="Every occurrence")] = False
 
     def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
-        from vaultbridge.markdown.edits.text import replace_text
-
         return replace_text(text, self.old, self.new, every=self.all)
 
     def needs_structure(self) -> bool:
@@ -212,8 +193,6 @@ class ApplyDiff(NoteEdit, frozen=True, kw_only=True, tag="apply_diff"):
     diff: Annotated[str, Meta(description="Unified diff")]
 
     def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
-        from vaultbridge.markdown.edits.unified_diff import apply_diff
-
         return apply_diff(text, self.diff)
 
     def needs_structure(self) -> bool:
@@ -229,9 +208,6 @@ class SetProperty(NoteEdit, frozen=True, kw_only=True, tag="set_property"):
     value: Annotated[Any, Meta(description="Any JSON", extra={"may_be_empty": True})]
 
     def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
-        from vaultbridge.markdown.edits.properties import set_property
-        from vaultbridge.markdown.edits.property_types import coerce_property
-
         return set_property(text, note, self.name, coerce_property(self.name, self.value, types))
 
 
@@ -241,8 +217,6 @@ class RemoveProperty(NoteEdit, frozen=True, kw_only=True, tag="remove_property")
     name: PropertyName
 
     def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
-        from vaultbridge.markdown.edits.properties import remove_property
-
         return remove_property(text, note, self.name)
 
 
@@ -252,8 +226,6 @@ class AddTag(NoteEdit, frozen=True, kw_only=True, tag="add_tag"):
     tag: TagName
 
     def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
-        from vaultbridge.markdown.edits.tags import add_tag
-
         return add_tag(text, note, self.tag)
 
 
@@ -263,8 +235,6 @@ class RemoveTag(NoteEdit, frozen=True, kw_only=True, tag="remove_tag"):
     tag: TagName
 
     def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
-        from vaultbridge.markdown.edits.tags import remove_tag
-
         return remove_tag(text, note, self.tag)
 
 
@@ -286,20 +256,8 @@ class SetTask(NoteEdit, frozen=True, kw_only=True, tag="set_task"):
     status: Annotated[str, Meta(description="Character or toggle")] = "toggle"
 
     def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
-        from vaultbridge.markdown.edits.tasks import find_task, set_task
-
         task = find_task(note, line=self.line, text=self.text)
         return set_task(text, task, _STATUSES.get(self.status, self.status))
-
-    def apply(self, draft: Draft, context: OperationContext) -> None:
-        if self.note:
-            super().apply(draft, context)
-            return
-        from vaultbridge.engine.drafting.notes import find_task_anywhere
-
-        path, line = find_task_anywhere(self, context)
-        # An earlier operation of the same batch may have moved the line.
-        replace(self, note=path, line=0 if draft.open(path).changed else line).apply(draft, context)
 
     def needs_index(self, context: OperationContext) -> bool:
         return not self.note
@@ -322,8 +280,6 @@ class RenameProperty(NoteEdit, frozen=True, kw_only=True, tag="rename_property")
     to: NewName
 
     def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
-        from vaultbridge.markdown.edits.properties import rename_property
-
         return rename_property(text, note, self.name, self.to)
 
 
@@ -336,11 +292,6 @@ class RenameTag(Operation, frozen=True, kw_only=True, tag="rename_tag"):
     to: NewName
     note: str = ""
     expected: str = ""
-
-    def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.drafting.notes import rename_tag
-
-        rename_tag(draft, self, context)
 
     def needs_index(self, context: OperationContext) -> bool:
         return not self.note
@@ -362,24 +313,12 @@ class RenameHeading(_RenameTarget, frozen=True, kw_only=True, tag="rename_headin
     heading: SectionName
     to: NewName
 
-    def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.drafting.notes import rename_target
-        from vaultbridge.links.heading_rename import plan_heading_rename
-
-        rename_target(draft, self, self.heading, self.to, context, plan=plan_heading_rename)
-
 
 class RenameBlock(_RenameTarget, frozen=True, kw_only=True, tag="rename_block"):
     """Rename a block id, and rewrite the links to it in all notes."""
 
     block: BlockName
     to: NewName
-
-    def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.drafting.notes import rename_target
-        from vaultbridge.links.heading_rename import plan_block_rename
-
-        rename_target(draft, self, self.block, self.to, context, plan=plan_block_rename)
 
 
 class ExtractSection(NamedOperation, frozen=True, kw_only=True, tag="extract_section"):
@@ -392,22 +331,12 @@ class ExtractSection(NamedOperation, frozen=True, kw_only=True, tag="extract_sec
     heading: SectionName
     to: NewName = ""
 
-    def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.drafting.extract import extract_section
-
-        extract_section(draft, self, context)
-
     def changes_other_files(self, context: OperationContext) -> bool:
         return True
 
 
 class LinkMentions(NamedOperation, frozen=True, kw_only=True, tag="link_mentions"):
     """Turn every place in other notes that mentions the note, by its name or an alias, into a link to it."""
-
-    def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.related.link_mentions import link_mentions
-
-        link_mentions(draft, self, context)
 
     def changes_other_files(self, context: OperationContext) -> bool:
         return True
@@ -423,11 +352,6 @@ class InsertTemplate(NoteEdit, frozen=True, kw_only=True, tag="insert_template")
     heading: SectionName = ""
     line: Line = 0
 
-    def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.drafting.notes import insert_template
-
-        insert_template(draft, self, context)
-
 
 class Move(NamedOperation, frozen=True, kw_only=True, tag="move"):
     """Move a note, an attachment or a folder to a new path, and rewrite every link to it. A `to` that ends
@@ -438,11 +362,6 @@ class Move(NamedOperation, frozen=True, kw_only=True, tag="move"):
     PATHS = ("note", "to")
 
     to: NewName
-
-    def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.drafting.files import move_named
-
-        move_named(draft, self, context)
 
     def changes_other_files(self, context: OperationContext) -> bool:
         return True
@@ -457,11 +376,6 @@ class Merge(NamedOperation, frozen=True, kw_only=True, tag="merge"):
 
     to: NewName
 
-    def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.drafting.files import merge_notes
-
-        merge_notes(draft, self, context)
-
     def changes_other_files(self, context: OperationContext) -> bool:
         return True
 
@@ -475,14 +389,7 @@ class Delete(NamedOperation, frozen=True, kw_only=True, tag="delete"):
 
     OFFERED = frozenset({"batch", "edit"})
 
-    def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.drafting.files import delete_named
-
-        delete_named(draft, self, context)
-
     def changes_other_files(self, context: OperationContext) -> bool:
-        from vaultbridge.vault.paths import vault_path
-
         with contextlib.suppress(InvalidArgument):
             return context.is_folder(vault_path(self.note))
         return False
@@ -498,8 +405,3 @@ class AddFile(Operation, frozen=True, kw_only=True, tag="add_file"):
     path: str
     data: bytes
     embed_in: str = ""
-
-    def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.drafting.notes import add_file
-
-        add_file(draft, self, context)

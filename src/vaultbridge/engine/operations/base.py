@@ -1,7 +1,4 @@
-"""The base classes of operations, and the types of the fields that several of them have.
-
-A client that lists tools loads them, so this module imports next to nothing.
-"""
+"""The base classes of operations, and the types of the fields that several of them have."""
 
 from __future__ import annotations
 
@@ -10,11 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from msgspec import Meta, Struct
 
-from vaultbridge.errors import EditRefused
 from vaultbridge.limits import LARGEST_INTEGER
 
 if TYPE_CHECKING:
-    from vaultbridge.engine.drafting.draft import Draft
     from vaultbridge.engine.drafting.naming import OperationContext
     from vaultbridge.markdown.edits.change import Change
     from vaultbridge.markdown.model import Note
@@ -45,10 +40,6 @@ class Operation(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, t
     """Its arguments in a few words, for the description of `edit_note`."""
     PATHS: ClassVar[tuple[str, ...]] = ("note", "template")
     """Its fields that name a file or a folder."""
-
-    def apply(self, draft: Draft, context: OperationContext) -> None:
-        """Carry it out on the draft. Raises VaultbridgeErrors."""
-        raise NotImplementedError
 
     def needs_index(self, context: OperationContext) -> bool:
         """Whether every file of the vault has to be known, with its links, before it can be carried out."""
@@ -84,9 +75,6 @@ class Undo(Operation, frozen=True, kw_only=True, tag="undo"):
     change: int
     force: bool = False
 
-    def apply(self, draft: Draft, context: OperationContext) -> None:
-        raise EditRefused("An undo cannot be part of another change.", hint="Undo it on its own.")
-
 
 class NamedOperation(Operation, frozen=True, kw_only=True):
     note: str
@@ -95,16 +83,6 @@ class NamedOperation(Operation, frozen=True, kw_only=True):
 
 class NoteEdit(NamedOperation, frozen=True, kw_only=True):
     """An operation that changes the text of one note and nothing else."""
-
-    def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.drafting.notes import writable_note
-        from vaultbridge.markdown.sections import require_parsed
-
-        path = writable_note(draft, self.note, context)
-        file = draft.open(path, expected=self.expected)
-        if self.needs_structure():
-            require_parsed(file.note)
-        draft.edit(path, self.changes(file.text, file.note, context.settings.property_types))
 
     def needs_structure(self) -> bool:
         """Whether it must know the note's properties, headings, blocks, tags or tasks. Those of a very large

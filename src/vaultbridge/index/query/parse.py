@@ -17,6 +17,8 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
+from vaultbridge.errors import InvalidQuery
+
 QUERY_CHARS: Final = 4096
 """The longest query: people and assistants write fewer than 500 characters, and every part costs a
 look-up."""
@@ -167,8 +169,6 @@ class _QueryParser:
         return query
 
     def make_error(self, what: str, *, at: int | None = None, hint: str = "") -> Exception:
-        from vaultbridge.errors import InvalidQuery
-
         place = self.at if at is None else at
         message = f"{_describe_place(self.text, place)}: {what}"
         return InvalidQuery(message, position=place, hint=hint, what=what)

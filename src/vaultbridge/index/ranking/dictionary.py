@@ -6,11 +6,9 @@ second of processor time, once in a process, when the first English question mee
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import Final
 
@@ -45,6 +43,8 @@ Meanings = dict[str, str]
 
 def find_package() -> str:
     """Returns the name and version of the installed dictionary; "" if there is none."""
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return f"{PACKAGE} {version(PACKAGE)}"
     except PackageNotFoundError:
@@ -54,6 +54,10 @@ def find_package() -> str:
 @lru_cache(1)
 def load_meanings() -> Meanings:
     """Returns the dictionary, which is empty if none is installed or it cannot be read."""
+    # Imported here because they take 10 ms, and few vaults are in Chinese.
+    import gzip
+    from importlib.metadata import PackageNotFoundError, distribution
+
     try:
         file = distribution(PACKAGE).locate_file(_FILE)
         text = gzip.decompress(Path(str(file)).read_bytes()).decode("utf-8")

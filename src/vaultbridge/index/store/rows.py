@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple
 
+from vaultbridge.canvas.parse import parse_canvas
 from vaultbridge.index.fold import WORD, separate_words, split_words
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.links.resolve import candidate_keys, name_key
@@ -30,6 +31,7 @@ from vaultbridge.markdown.model import (
     Tag,
     Task,
 )
+from vaultbridge.markdown.parse import parse
 from vaultbridge.markdown.text import DATE, DATETIME, decode, replace_surrogates
 
 EMBED: Final = 1
@@ -150,12 +152,8 @@ def parse_rows(kind: str, data: bytes, hash_: str) -> Rows:
     decoded = decode(data)
     text = replace_surrogates(decoded.text)
     if kind == "canvas":
-        from vaultbridge.canvas.parse import parse_canvas
-
         note = parse_canvas(text)
         return build_rows(_with_problems(note, decoded.problems), _decode_escapes(text), hash_)
-    from vaultbridge.markdown.parse import parse
-
     note = parse(text)
     return build_rows(_with_problems(note, decoded.problems), text, hash_)
 

@@ -29,6 +29,7 @@ from vaultbridge.markdown.edits.change import (
 )
 from vaultbridge.markdown.edits.text import append, find_first_content, keep_as_body
 from vaultbridge.markdown.model import Block, Heading, Note
+from vaultbridge.markdown.parse import parse
 from vaultbridge.markdown.sections import Section, find_block, find_section, has_section
 
 _ATX: Final = re.compile(r"[ ]{0,3}#{1,6}(?:[ \t]+|$)")
@@ -73,7 +74,7 @@ def append_section(text: str, note: Note, heading: str, addition: str) -> tuple[
     apart = "\n" if lines and lines[-1].strip() else ""
     edit = keep_as_body(text, note, append(text, note, f"{apart}{'#' * (marks or 2)} {name}\n\n{addition}"))
     after = apply_changes(text, edit)
-    if not has_section(after, _parse(after), name):
+    if not has_section(after, parse(after), name):
         raise EditRefused(
             f"The heading {name!r} would not be read as one: the note ends inside code or a comment.",
             hint="Close what is open at the end of the note first.",
@@ -168,7 +169,7 @@ def _insert_beside_block(
 
 def _find_again(text: str, block_id: str) -> str:
     """Return the text of the block with this id; "" if there is none."""
-    found = (block for block in _parse(text).blocks if block.id == block_id)
+    found = (block for block in parse(text).blocks if block.id == block_id)
     return next((text[block.start : block.end] for block in found), "")
 
 
@@ -200,7 +201,7 @@ def rename_heading(text: str, note: Note, heading: HeadingName | Section, new: s
     if old.text == wanted:
         return ()
     edit = (_change_heading(text, old, wanted),)
-    after = _parse(apply_changes(text, edit)).headings
+    after = parse(apply_changes(text, edit)).headings
     if len(after) != len(note.headings) or after[section.heading].text != wanted:
         raise EditRefused(f"{wanted!r} would not be read as that heading's text.", hint="Use simpler text.")
     return edit
@@ -263,13 +264,6 @@ def _change_heading(text: str, heading: Heading, wanted: str) -> Change:
         return Change(at, at, blank + wanted + closing)
     start = heading.start + marks.end()
     return Change(start, start + len(heading.text), wanted)
-
-
-def _parse(text: str) -> Note:
-    # Imported here: only edits that are checked afterwards parse again.
-    from vaultbridge.markdown.parse import parse
-
-    return parse(text)
 
 
 def _require_block(text: str, block_id: str) -> None:

@@ -28,6 +28,7 @@ from vaultbridge.markdown.edits.change import (
     split_lines,
 )
 from vaultbridge.markdown.model import Note
+from vaultbridge.markdown.parse import parse
 
 LINES_NAMED: Final = 8
 """How many lines an error lists: enough to distinguish them, and the message stays on one line."""
@@ -84,15 +85,11 @@ def keep_as_body(text: str, note: Note, changes: tuple[Change, ...]) -> tuple[Ch
     if note.properties is not None:
         return changes
     after = apply_changes(text, changes)
-    if after.startswith("---"):
-        # Imported here because few notes begin like this.
-        from vaultbridge.markdown.parse import parse
-
-        if parse(after).properties is not None:
-            raise EditRefused(
-                "The note begins with '---': one more such line would make the text above it properties.",
-                hint="Write '***' or '___' for a line across the page.",
-            )
+    if after.startswith("---") and parse(after).properties is not None:
+        raise EditRefused(
+            "The note begins with '---': one more such line would make the text above it properties.",
+            hint="Write '***' or '___' for a line across the page.",
+        )
     return changes
 
 
@@ -134,9 +131,6 @@ def insert_at_line(text: str, line: int, addition: str) -> tuple[Change, ...]:
 def _require_no_properties(text: str, starts: list[int]) -> None:
     if not text.startswith("---"):
         return
-    # Imported here because only a note that may have properties is parsed for this.
-    from vaultbridge.markdown.parse import parse
-
     properties = parse(text).properties
     if properties is None:
         return

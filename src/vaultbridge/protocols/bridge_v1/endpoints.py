@@ -34,8 +34,10 @@ from vaultbridge.errors import AssistantPaused, EngineFailure, TimedOut, Vaultbr
 from vaultbridge.jsonrpc.codec import name_json_type
 from vaultbridge.limits import CALL_SECONDS, MIB
 from vaultbridge.protocols.http.failures import INTERNAL, HttpFailure
+from vaultbridge.protocols.mcp.methods import is_harmless_tool
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.values import InputRequest, LoggingLevel, ToolInfo, ToolResult
+from vaultbridge.tools.suggestions import suggest_tool
 
 ARRAY_INDEX_LIMIT: Final = 2**32 - 1
 """ECMAScript: a key that is a whole number below this is an array index, and an object lists those first."""
@@ -231,9 +233,6 @@ class BridgeV1:
         """A suggestion: the name may be MCP's, another server's, or mistyped."""
         if len(name) > SUGGESTION_CHARS:
             return ""
-        from vaultbridge.protocols.mcp.methods import is_harmless_tool
-        from vaultbridge.tools.suggestions import suggest_tool
-
         tools = await self._server.tools()
         return suggest_tool(
             name, {bare: is_harmless_tool(tools[own]) for bare, own in names.items() if own in tools}

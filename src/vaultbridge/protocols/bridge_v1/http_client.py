@@ -19,6 +19,7 @@ import msgspec
 
 from vaultbridge.errors import EngineFailure, InvalidArgument, TimedOut
 from vaultbridge.limits import KIB, MIB
+from vaultbridge.protocols.http import LOOPBACK
 
 if TYPE_CHECKING:
     import ssl
@@ -65,8 +66,6 @@ class Address(msgspec.Struct, frozen=True):
 
     @property
     def is_loopback(self) -> bool:
-        from vaultbridge.protocols.http.guard import LOOPBACK
-
         return self.host in LOOPBACK
 
     @property

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from vaultbridge.protocols.http import LOOPBACK
+
 if TYPE_CHECKING:
     from aiohttp import web
-
-LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 APP_ORIGINS: Final = frozenset({"app://obsidian.md", "capacitor://localhost"})
 """Obsidian's own windows, on the desktop and on mobile."""

@@ -26,6 +26,7 @@ from vaultbridge.protocols.mcp.values import (
     TemplateInfo,
     ToolInfo,
 )
+from vaultbridge.tools.suggestions import NAME_CHARS, is_harmless, suggest_tool
 
 MAX_COMPLETIONS: Final = 100
 """CompleteResult: "Must not exceed 100 items"."""
@@ -76,16 +77,12 @@ async def call_tool(server: McpServer, call: Call, client: Client) -> Result:
 
 
 def describe_unknown_tool(name: str, known: Mapping[str, ToolInfo]) -> str:
-    from vaultbridge.tools.suggestions import NAME_CHARS, suggest_tool
-
     hint = suggest_tool(name, {tool_name: is_harmless_tool(info) for tool_name, info in known.items()})
     return f"Unknown tool: {name[:NAME_CHARS]}" + (f". {hint}" if hint else "")
 
 
 def is_harmless_tool(tool: ToolInfo) -> bool:
     """Whether the tool may be suggested to a caller that may have meant another one."""
-    from vaultbridge.tools.suggestions import is_harmless
-
     hints = tool.annotations
     if hints is None:
         return is_harmless(tool.name, reads=None, destroys=None)

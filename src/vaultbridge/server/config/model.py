@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import CALL_SECONDS, NOTE_READ_BYTES
@@ -213,37 +214,8 @@ def load_config(file: Path, *, named_by: str = "") -> Config:
     return check_config(data, file.name)
 
 
-def apply_environment(config: Config, environ: Mapping[str, str]) -> Config:
-    """Override `config` by the environment, except for its vaults, which `server.vault_choice` chooses.
-    Raises InvalidArgument, which names the variable."""
-    from msgspec.structs import replace
-
-    server, scope, log = config.server, config.scope, config.log
-    if value := environ.get("VAULTBRIDGE_HOST"):
-        from vaultbridge.protocols.http.guard import explain_bad_host
-
-        if explain_bad_host(value):
-            raise _make_error("VAULTBRIDGE_HOST", value, "an address, such as 0.0.0.0, without a port")
-        server = replace(server, host=value)
-    if value := environ.get("VAULTBRIDGE_PORT"):
-        if not (value.isascii() and value.isdigit() and len(value) <= 5 and int(value) <= 65535):
-            raise _make_error("VAULTBRIDGE_PORT", value, "a port from 0 to 65535")
-        server = replace(server, port=int(value))
-    if value := environ.get("VAULTBRIDGE_READ_ONLY"):
-        if value not in ("0", "1", "true", "false"):
-            raise _make_error("VAULTBRIDGE_READ_ONLY", value, "1 or 0")
-        scope = replace(scope, read_only=value in ("1", "true"))
-    if value := environ.get("VAULTBRIDGE_LOG_LEVEL"):
-        if value not in ("debug", "info", "warning", "error"):
-            raise _make_error("VAULTBRIDGE_LOG_LEVEL", value, "debug, info, warning or error")
-        log = replace(log, level=value)
-    return replace(config, server=server, scope=scope, log=log)
-
-
 def describe_vaults(described: Iterable[VaultConfig], paths: Iterable[str]) -> tuple[VaultConfig, ...]:
     """Return the vaults with these paths, each with the settings of its description, if there is one."""
-    from msgspec.structs import replace
-
     by_path = {resolve_path(known.path): known for known in described}
     chosen = ((path, by_path.get(resolve_path(path))) for path in paths)
     return tuple(
@@ -261,10 +233,4 @@ def _make_missing(file: Path, named_by: str) -> InvalidArgument:
         f"There is no file {file.name!r}, which {named_by} names.",
         argument="usage" if named_by == CONFIG_OPTION else named_by,
         hint=f"Name a file that is there, or leave {named_by} out to use the usual one.",
-    )
-
-
-def _make_error(variable: str, value: str, expected: str) -> InvalidArgument:
-    return InvalidArgument(
-        f"{variable} is {value[:60]!r}.", argument=variable, hint=f"It should be {expected}."
     )

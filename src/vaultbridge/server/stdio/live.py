@@ -1,4 +1,4 @@
-"""Applies changes of the configuration and of plugin files to a running stdio process.
+"""Opens the vaults of a stdio process, and applies changes of the configuration and of plugin files.
 
 Loaded after the first answer, in the provider's worker. A thread then checks every few seconds; the catalog
 notifies the client when the tools change. `config.follow` decides what a change means.
@@ -10,21 +10,29 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from vaultbridge.errors import VaultbridgeError, VaultNotFound
+from vaultbridge.review.policy import NO_REVIEW, ReviewRules
+from vaultbridge.server.config.follow import QUIET_SECONDS, FollowedConfig, warn_if_inside_vault
+from vaultbridge.server.config.model import EMPTY, LIVE, Config, VaultConfig, config_file
+from vaultbridge.server.live_tools import LiveTools
+from vaultbridge.server.logs import set_level
+from vaultbridge.server.stdio.configured import limit_again, load_config, make_vault_scope, make_vault_scopes
+from vaultbridge.server.unused_patterns import PatternReporter, list_patterns, list_scope_patterns
+from vaultbridge.server.vault_choice import choose_known_vault
+from vaultbridge.server.wiring import open_engine
+from vaultbridge.system import expand_home
+from vaultbridge.tools.standard import standard_catalog
+from vaultbridge.vault.obsidian import find_vault
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from vaultbridge.engine import DirectEngine, Engine
     from vaultbridge.protocols.mcp.vault.provider import ProviderSettings
-    from vaultbridge.review.policy import ReviewRules
-    from vaultbridge.server.config.follow import FollowedConfig
-    from vaultbridge.server.config.model import Config
-    from vaultbridge.server.live_tools import LiveTools
     from vaultbridge.server.stdio.serve import StdioPlan, VaultPlan
-    from vaultbridge.server.unused_patterns import PatternReporter
     from vaultbridge.tools.base.catalog import Catalog
     from vaultbridge.tools.base.tool import ToolContext
     from vaultbridge.vault.scope import LiveScope
@@ -40,42 +48,53 @@ log = logging.getLogger("vaultbridge.config")
 
 
 class StdioLive:
-    """Call `load` once, from any thread, and `stop` at the end. `read` rereads the configuration. The
-    constructor imports nothing, because it runs before the first list of tools is answered."""
+    """Call `load` once, from any thread. `ended` is set when the process ends. `on_scope` is called in the
+    following thread with what the scopes allow in total, when that has changed."""
 
-    def __init__(self, plan: StdioPlan, environ: Mapping[str, str], read: Callable[[], Config]) -> None:
+    def __init__(
+        self,
+        plan: StdioPlan,
+        environ: Mapping[str, str],
+        *,
+        ended: threading.Event,
+        on_scope: Callable[[ProviderSettings], None],
+    ) -> None:
         self._plan = plan
         self._environ = environ
-        self._read = read
+        self._on_scope = on_scope
         self._config = plan.config
         self._scopes: dict[str, tuple[VaultPlan, LiveScope]] = {}
         self._plans: dict[Path, VaultPlan] = {}
         self._opened: dict[Path, DirectEngine] = {}
         self._changing = threading.Lock()
-        self._stop = threading.Event()
-        self.on_scope: Callable[[ProviderSettings], None] | None = None
-        """Called in the following thread with what the scopes allow in total."""
+        self._ended = ended
 
-    def get_scope(self, vault: VaultPlan) -> LiveScope:
-        """Return the scope of a vault that is being opened; it follows the configuration."""
-        from vaultbridge.vault.scope import LiveScope
-
-        with self._changing:
-            if vault.text not in self._scopes:
-                self._scopes[vault.text] = (vault, LiveScope(*vault.make_scopes(self._config)))
-            return self._scopes[vault.text][1]
-
-    def add_opened(self, engine: DirectEngine, vault: VaultPlan) -> None:
-        """Remember an open vault and its plan, whose configuration says which changes are reviewed."""
+    def open(self, vault: VaultPlan) -> DirectEngine:
+        """Open a vault. Raises VaultNotFound, which names the vaults in Obsidian's list."""
+        engine = open_engine(
+            vault.text,
+            scope=self._get_scope(vault),
+            actor="mcp",
+            allow_outside_links=vault.configured is not None and vault.configured.outside_links,
+            embeddings=None if vault.config is None else vault.config.embeddings,
+            environ=self._environ,
+        )
+        # Its plan's configuration says which changes are reviewed.
         with self._changing:
             self._plans = {**self._plans, engine.root.folder: vault}
             self._opened = {**self._opened, engine.root.folder: engine}
+        return engine
+
+    def _get_scope(self, vault: VaultPlan) -> LiveScope:
+        """Return the scope of a vault that is being opened; it follows the configuration."""
+        with self._changing:
+            if vault.text not in self._scopes:
+                self._scopes[vault.text] = (vault, make_vault_scope(vault, self._config))
+            return self._scopes[vault.text][1]
 
     def find_rules(self, engine: Engine) -> ReviewRules:
         """Which changes to this vault wait for a person, by the command line and the current
         configuration."""
-        from vaultbridge.review.policy import NO_REVIEW, ReviewRules
-
         config, plan = self._config, self._plans.get(engine.root.folder)
         least = self._plan.options.review or "off"
         if config is None:
@@ -90,16 +109,9 @@ class StdioLive:
 
     def extend_context(self, context: ToolContext) -> ToolContext:
         """Add whether tools may see what the user has open."""
-        from msgspec.structs import replace
-
         return replace(context, shares_open_files=self._shares_open)
 
     def load(self) -> Catalog:
-        from vaultbridge.server.config.follow import FollowedConfig, warn_if_inside_vault
-        from vaultbridge.server.config.model import EMPTY, LIVE, config_file
-        from vaultbridge.server.live_tools import LiveTools
-        from vaultbridge.tools.standard import standard_catalog
-
         file = config_file(self._environ)
         folders = self._list_folders()
         if self._config is not None:
@@ -111,7 +123,11 @@ class StdioLive:
         if code := tools.plugins.list_running():
             log.info("Code that is not vaultbridge's own runs here: %s", ", ".join(map(str, code)))
         followed = FollowedConfig(
-            file, read=self._read, config=self._config or self._make_unconfigured(), live=LIVE, unused=UNUSED
+            file,
+            read=lambda: load_config(self._plan.options, self._environ),
+            config=self._config or self._make_unconfigured(),
+            live=LIVE,
+            unused=UNUSED,
         )
         follow = threading.Thread(
             target=self._follow, args=(tools, followed), name="config-follow", daemon=True
@@ -119,26 +135,15 @@ class StdioLive:
         follow.start()
         return catalog
 
-    def stop(self) -> None:
-        self._stop.set()
-
     def _shares_open(self) -> bool:
         return self._config is None or self._config.privacy.share_selection
 
     def _make_unconfigured(self) -> Config:
         """The configuration in force when there was no file."""
-        from vaultbridge.server.config.model import Config, VaultConfig
-
         return Config(vaults=tuple(VaultConfig(path=vault.text) for vault in self._plan.vaults.values()))
 
     def _list_folders(self) -> list[Path]:
         """List the vaults' folders, as far as they are known: plugin files must not be inside."""
-        from pathlib import Path
-
-        from vaultbridge.server.vault_choice import choose_known_vault
-        from vaultbridge.system import expand_home
-        from vaultbridge.vault.obsidian import find_vault
-
         texts: Sequence[str] = [vault.text for vault in self._plan.vaults.values()]
         folders = []
         try:
@@ -156,10 +161,8 @@ class StdioLive:
         return folders
 
     def _follow(self, tools: LiveTools, followed: FollowedConfig) -> None:
-        from vaultbridge.server.unused_patterns import PatternReporter
-
         patterns = PatternReporter()
-        while not self._stop.wait(POLL_SECONDS):
+        while not self._ended.wait(POLL_SECONDS):
             try:
                 self._refresh(tools, followed)
                 self._report_patterns(patterns)
@@ -167,9 +170,7 @@ class StdioLive:
                 log.exception("applying a change to the configuration failed")
 
     def _refresh(self, tools: LiveTools, followed: FollowedConfig) -> None:
-        from vaultbridge.server.config.follow import QUIET_SECONDS
-
-        if followed.has_changed() and not self._stop.wait(QUIET_SECONDS):
+        if followed.has_changed() and not self._ended.wait(QUIET_SECONDS):
             change = followed.read()
             if change is not None:
                 self._apply(change.config, change.keys, tools)
@@ -177,8 +178,6 @@ class StdioLive:
         tools.refresh()
 
     def _report_patterns(self, reporter: PatternReporter) -> None:
-        from vaultbridge.server.unused_patterns import list_patterns, list_scope_patterns
-
         vaults = {}
         for folder, engine in self._opened.items():
             plan = self._plans[folder]
@@ -191,14 +190,11 @@ class StdioLive:
             reporter.check(vaults)
 
     def _apply(self, config: Config, keys: tuple[str, ...], tools: LiveTools) -> None:
-        from vaultbridge.server.logs import set_level
-
         with self._changing:
             self._config = config
             for vault, scope in self._scopes.values():
-                scope.update(*vault.make_scopes(config))
-        if self.on_scope is not None:
-            self.on_scope(self._plan.make_settings(config))
+                scope.update(*make_vault_scopes(vault, config))
+        self._on_scope(limit_again(self._plan, config))
         if "log.level" in keys:
             set_level(config.log.level)
         if any(key.startswith("tools.") for key in keys):

@@ -31,6 +31,7 @@ from vaultbridge.activity.report import (
     make_reported_call,
 )
 from vaultbridge.errors import JSON_ERRORS, VaultbridgeError
+from vaultbridge.protocols.bridge_v1.http_client import parse_address, send_request
 from vaultbridge.system import describe_process
 
 if TYPE_CHECKING:
@@ -170,8 +171,6 @@ def _name(server: Endpoint) -> str:
 
 async def _post(server: Endpoint, report: StdioReport, seconds: float) -> ReportAnswer | None:
     """Send the report; None if the server does not answer, or not as ours do."""
-    from vaultbridge.protocols.bridge_v1.http_client import parse_address, send_request
-
     try:
         answer = await send_request(
             parse_address(server.url),

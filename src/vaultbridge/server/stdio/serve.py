@@ -1,8 +1,8 @@
 """Serves MCP on standard input and output: options, environment and configuration become a server.
 
 A client that starts the process waits for everything that happens here before the first answer, so this
-module imports next to nothing. The configuration is read only if there is one; the provider chooses and opens
-vaults after the first answer.
+module imports next to nothing. The configuration is read, and scopes are made, only if there are any
+(`configured`); vaults are chosen and opened after the first answer (`live`).
 
 A missing vault does not end the process, because clients hardly explain why a server has ended. Tools answer
 VAULT_NOT_FOUND with the vaults that exist, and work as soon as the folder appears. `MissingVaults` writes the
@@ -14,7 +14,8 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -28,7 +29,9 @@ from vaultbridge.protocols.mcp.dialect import mcp_dialect
 from vaultbridge.protocols.mcp.provider import Provider
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.stdio import serve_stdio
+from vaultbridge.protocols.mcp.vault.engines import VaultEngines
 from vaultbridge.protocols.mcp.vault.provider import ProviderSettings, VaultProvider, make_offer
+from vaultbridge.server.logs import start_logging
 from vaultbridge.server.vault_choice import (
     UNNAMED,
     choose_known_vault,
@@ -48,7 +51,6 @@ if TYPE_CHECKING:
     from vaultbridge.server.stdio.live import StdioLive
     from vaultbridge.server.stdio.watch import StdioWatch
     from vaultbridge.tools.base.tool import Profile
-    from vaultbridge.vault.scope import Scope
 
 
 class MissingVaults:
@@ -65,7 +67,7 @@ class MissingVaults:
             if os.path.basename(place) != place:
                 self.report(text)
             elif names_too:
-                from vaultbridge.errors import VaultNotFound
+                # Somebody typed the command, so that no client waits.
                 from vaultbridge.vault.obsidian import find_vault
 
                 try:
@@ -138,40 +140,6 @@ class VaultPlan(Struct, frozen=True, kw_only=True):
     config: Config | None = None
     configured: VaultConfig | None = None
 
-    def make_scopes(self, config: Config | None) -> tuple[Scope, ...]:
-        """Make the scopes of this vault. Raises InvalidArgument for an invalid pattern."""
-        from vaultbridge.vault.scope import Scope
-
-        own = Scope(read_only=self.read_only, allow=self.allow, deny=self.deny)
-        if config is None:
-            return (own,)
-        from vaultbridge.server.config.model import VaultConfig
-        from vaultbridge.server.servers import make_scopes
-
-        before = self.configured or VaultConfig(path=self.text or UNNAMED)
-        vault = next((vault for vault in config.vaults if vault.path == self.text), before)
-        return (own, *make_scopes(config, vault))
-
-    def scope(self) -> Scope:
-        """Make the scope at the start. Raises InvalidArgument for an invalid pattern."""
-        from vaultbridge.vault.scope import LiveScope
-
-        return LiveScope(*self.make_scopes(self.config))
-
-    def open(self, environ: Mapping[str, str], scope: Scope) -> DirectEngine:
-        """Open the vault. Raises VaultNotFound, which names the vaults in Obsidian's list."""
-        from vaultbridge.server.wiring import open_engine
-
-        outside = self.configured is not None and self.configured.outside_links
-        return open_engine(
-            self.text,
-            scope=scope,
-            actor="mcp",
-            allow_outside_links=outside,
-            embeddings=None if self.config is None else self.config.embeddings,
-            environ=environ,
-        )
-
 
 class StdioPlan(Struct, frozen=True, kw_only=True):
     """Everything that must be decided before the first answer. Empty `vaults` means those in Obsidian's list,
@@ -187,17 +155,10 @@ class StdioPlan(Struct, frozen=True, kw_only=True):
     config: Config | None = None
     options: StdioOptions = StdioOptions()
 
-    def make_settings(self, config: Config | None) -> ProviderSettings:
-        """Make the settings for a changed configuration, as far as its scopes matter."""
-        plans = [replace(vault, config=config) for vault in self.vaults.values()]
-        return _limit(self.settings, plans or [replace(self.everywhere, config=config)])
-
 
 def serve(options: StdioOptions, environ: Mapping[str, str] = os.environ) -> int:
     """Serve until the client has gone; returns the exit code. Raises InvalidArgument for invalid options or
     an invalid configuration, before anything is answered."""
-    from vaultbridge.server.logs import start_logging
-
     plan = make_plan(options, environ, find_here())
     start_logging(plan.log_level)
     log.debug("vaultbridge %s on stdio, vaults: %s", __version__, ", ".join(plan.vaults) or "not named")
@@ -229,10 +190,27 @@ def serve(options: StdioOptions, environ: Mapping[str, str] = os.environ) -> int
 def make_plan(options: StdioOptions, environ: Mapping[str, str], here: str = "") -> StdioPlan:
     """Combine command line, the folder `here`, environment and configuration, in this order of precedence.
     Raises InvalidArgument."""
+    if options.allow or options.deny or may_be_configured(environ):
+        # Limits take an import, for which the first answer otherwise need not wait.
+        from vaultbridge.server.stdio.configured import make_limited_plan
+
+        return make_limited_plan(options, environ, here)
+    return assemble_plan(choose_vaults(options, environ, here, configured=tuple), environ)
+
+
+def choose_vaults(
+    options: StdioOptions, environ: Mapping[str, str], here: str, *, configured: Callable[[], Sequence[str]]
+) -> StdioOptions:
+    """The options with the vaults to serve; none if they are chosen later, from Obsidian's list."""
     named = [expand_variables(text, environ) for text in options.vaults]
-    choice = find_named_vaults(environ, here, named=named, configured=lambda: _list_configured(environ))
-    options = replace(options, vaults=() if choice is None else choice.vaults)
-    config = _load_config(options, environ) if may_be_configured(environ) else None
+    choice = find_named_vaults(environ, here, named=named, configured=configured)
+    return replace(options, vaults=() if choice is None else choice.vaults)
+
+
+def assemble_plan(
+    options: StdioOptions, environ: Mapping[str, str], config: Config | None = None
+) -> StdioPlan:
+    """The plan without what scopes limit."""
     everywhere = VaultPlan(
         text="", read_only=options.read_only, allow=options.allow, deny=options.deny, config=config
     )
@@ -247,9 +225,7 @@ def make_plan(options: StdioOptions, environ: Mapping[str, str], here: str = "")
     plan = StdioPlan(
         vaults=plans,
         everywhere=everywhere,
-        settings=_make_settings(
-            options, list(plans.values()) or [everywhere], config, plugins=may_have_plugins(environ)
-        ),
+        settings=_make_settings(options, config, plugins=may_have_plugins(environ)),
         options=options,
         call_seconds=options.call_seconds or CALL_SECONDS,
         tool_errors=options.tool_errors or "auto",
@@ -267,11 +243,9 @@ def make_plan(options: StdioOptions, environ: Mapping[str, str], here: str = "")
     )
 
 
-def _make_settings(
-    options: StdioOptions, plans: list[VaultPlan], config: Config | None, *, plugins: bool
-) -> ProviderSettings:
+def _make_settings(options: StdioOptions, config: Config | None, *, plugins: bool) -> ProviderSettings:
     profile: Profile = options.profile or (config.tools.profile if config is not None else "full")
-    settings = ProviderSettings(
+    return ProviderSettings(
         profile=profile,
         read_only=options.read_only,
         prompt_folder=options.prompts,
@@ -281,10 +255,6 @@ def _make_settings(
         if config is None
         else not (config.tools.enable or config.tools.disable or (plugins and config.tools.plugins)),
     )
-    if config is None and not options.allow and not options.deny:
-        # Scopes need an import, which takes time.
-        return settings
-    return _limit(settings, plans)
 
 
 def _is_reviewed(options: StdioOptions, config: Config | None) -> bool:
@@ -293,17 +263,6 @@ def _is_reviewed(options: StdioOptions, config: Config | None) -> bool:
         return options.review not in (None, "off")
     return any(
         review != "off" for review in (config.tools.review, *(vault.review for vault in config.vaults))
-    )
-
-
-def _limit(settings: ProviderSettings, plans: list[VaultPlan]) -> ProviderSettings:
-    """Limit the settings to what the scopes of all vaults allow. Raises InvalidArgument for a bad pattern."""
-    scopes = [plan.scope() for plan in plans]
-    # Tools that write are hidden only if no vault is writable; otherwise the engines refuse.
-    return replace(
-        settings,
-        read_only=all(scope.read_only for scope in scopes),
-        restricted=not all(scope.unrestricted for scope in scopes),
     )
 
 
@@ -319,27 +278,22 @@ def make_server(
     plan: StdioPlan, environ: Mapping[str, str], missing: MissingVaults | None = None
 ) -> McpServer:
     async def make() -> Provider:
-        from vaultbridge.protocols.mcp.vault.engines import VaultEngines
-        from vaultbridge.server.stdio.live import StdioLive
+        def apply_scope(settings: ProviderSettings) -> None:
+            server.offer = offer(settings)
+            provider.limit(read_only=settings.read_only)
 
-        live = StdioLive(plan, environ, read=lambda: _load_config(plan.options, environ))
-        engines = VaultEngines(_make_openers(plan, environ, live, missing or MissingVaults()))
+        late = LateLive(plan, environ, on_scope=apply_scope)
+        engines = VaultEngines(_make_openers(plan, environ, late, missing or MissingVaults()))
         packages = plan.config is None or plan.config.tools.packages
         quick = plan.settings.quick_list and not (packages and may_have_packages(sys.path))
         provider = VaultProvider(
             engines,
             replace(plan.settings, quick_list=quick),
-            make_catalog=live.load,
-            extend_context=live.extend_context,
-            review=live.find_rules,
-            at_close=live.stop,
+            make_catalog=lambda: late.get().load(),
+            extend_context=lambda context: late.get().extend_context(context),
+            review=lambda engine: late.get().find_rules(engine),
+            at_close=late.stop,
         )
-
-        def apply_scope(settings: ProviderSettings) -> None:
-            server.offer = offer(settings)
-            provider.limit(read_only=settings.read_only)
-
-        live.on_scope = apply_scope
         return provider
 
     offer = partial(make_offer, vaults=len(plan.vaults), name=plan.name)
@@ -347,14 +301,41 @@ def make_server(
     return server
 
 
+class LateLive:
+    """The part of the process that follows the configuration and opens vaults. It is loaded when it is first
+    used, which is after the first answer, in a worker."""
+
+    def __init__(
+        self, plan: StdioPlan, environ: Mapping[str, str], *, on_scope: Callable[[ProviderSettings], None]
+    ) -> None:
+        self._plan = plan
+        self._environ = environ
+        self._on_scope = on_scope
+        self._making = threading.Lock()
+        self._live: StdioLive | None = None
+        self._ended = threading.Event()
+
+    def get(self) -> StdioLive:
+        if self._live is None:
+            from vaultbridge.server.stdio.live import StdioLive
+
+            with self._making:
+                if self._live is None:
+                    self._live = StdioLive(
+                        self._plan, self._environ, ended=self._ended, on_scope=self._on_scope
+                    )
+        return self._live
+
+    def stop(self) -> None:
+        self._ended.set()
+
+
 def _make_openers(
-    plan: StdioPlan, environ: Mapping[str, str], live: StdioLive, missing: MissingVaults
+    plan: StdioPlan, environ: Mapping[str, str], late: LateLive, missing: MissingVaults
 ) -> dict[str, Callable[[], DirectEngine]]:
     def open_vault(vault: VaultPlan) -> DirectEngine:
         try:
-            engine = vault.open(environ, live.get_scope(vault))
-            live.add_opened(engine, vault)
-            return engine
+            return late.get().open(vault)
         except VaultNotFound:
             if vault.text:
                 missing.report(vault.text)
@@ -423,32 +404,3 @@ def _list_config_folders(environ: Mapping[str, str], platform: str) -> tuple[str
         return None
     bases = (environ.get("XDG_CONFIG_HOME", ""), home + "/.config", home + "/Library/Application Support")
     return tuple(base + "/vaultbridge" for base in bases if base)
-
-
-def _list_configured(environ: Mapping[str, str]) -> list[str]:
-    if not may_be_configured(environ):
-        return []
-    from vaultbridge.server.config.model import choose_config
-
-    return [vault.path for vault in choose_config(environ).load().vaults]
-
-
-def _load_config(options: StdioOptions, environ: Mapping[str, str]) -> Config:
-    """Load the file, overridden by the environment and the command line. The command line's scope is not
-    included: it narrows the file's scope instead of replacing it."""
-    from vaultbridge.server.config.model import apply_environment, choose_config, describe_vaults
-
-    config = choose_config(environ).load()
-    below = apply_environment(config, environ)
-    return replace(
-        below,
-        vaults=describe_vaults(config.vaults, options.vaults) or below.vaults,
-        tools=replace(
-            below.tools,
-            profile=options.profile or below.tools.profile,
-            errors=options.tool_errors or below.tools.errors,
-            review=options.review or below.tools.review,
-        ),
-        limits=replace(below.limits, call_seconds=options.call_seconds or below.limits.call_seconds),
-        log=replace(below.log, level=options.log_level or below.log.level),
-    )

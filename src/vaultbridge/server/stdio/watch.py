@@ -3,8 +3,8 @@
     watch = StdioWatch(texts, environ)
     serve_stdio(dialect, attach=watch.attach, at_end=…)
 
-Loaded with the first call, or a moment later if there is none, so it imports little. `report`, which is
-loaded when the first call has been answered, sends what it records to the running server.
+Loaded with the first call, or a moment later if there is none. When the first call has been answered,
+`report` begins to send what it records to the running server.
 """
 
 from __future__ import annotations
@@ -23,13 +23,17 @@ from msgspec.structs import replace
 from vaultbridge.activity.clients import Activity, SeenClient
 from vaultbridge.activity.pauses import Pauses
 from vaultbridge.errors import VaultbridgeError
+from vaultbridge.protocols.editor.endpoint_file import find_running
 from vaultbridge.protocols.mcp.dialect import McpDialect
+from vaultbridge.server.sessions import SessionMark
+from vaultbridge.server.stdio.report import Reporter
+from vaultbridge.server.vault_choice import choose_known_vault
+from vaultbridge.vault.folders import find_bases, vault_cache, vault_state
+from vaultbridge.vault.obsidian import find_vault
 
 if TYPE_CHECKING:
     from vaultbridge.protocols.connection import Connection
     from vaultbridge.protocols.editor.endpoint_file import Endpoint
-    from vaultbridge.server.sessions import SessionMark
-    from vaultbridge.server.stdio.report import Reporter
 
 REPORT_SECONDS: Final = 0.5
 """How long after the client is attached reporting begins: the first call should be answered before that."""
@@ -64,8 +68,6 @@ class StdioWatch:
         return client
 
     def _start(self) -> Reporter | None:
-        from vaultbridge.server.stdio.report import Reporter
-
         if self._reporter is None and self._client is not None:
             self._reporter = Reporter(self._client, self._vaults)
             self._reporter.start()
@@ -107,10 +109,6 @@ class StdioVaults:
         if self._complete or now - self._looked < FIND_SECONDS:
             return
         self._looked = now
-        from vaultbridge.server.vault_choice import choose_known_vault
-        from vaultbridge.vault.folders import find_bases, vault_cache, vault_state
-        from vaultbridge.vault.obsidian import find_vault
-
         states: list[Path] = []
         try:
             texts = self._texts or choose_known_vault(self._environ).vaults
@@ -126,8 +124,6 @@ class StdioVaults:
 
     def mark(self) -> None:
         """Mark each vault as one that this process uses. Writes files."""
-        from vaultbridge.server.sessions import SessionMark
-
         for cache in tuple(self.caches.values()):
             if cache not in self._marks:
                 self._marks[cache] = SessionMark(cache)
@@ -139,8 +135,6 @@ class StdioVaults:
 
     def list_servers(self) -> dict[Endpoint, tuple[str, ...]]:
         """The servers that run now, each with the folders of the vaults it serves. Reads files."""
-        from vaultbridge.protocols.editor.endpoint_file import find_running
-
         self.find()
         servers: dict[Endpoint, tuple[str, ...]] = {}
         for folder, cache in tuple(self.caches.items()):

@@ -21,6 +21,7 @@ from msgspec import Struct
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import HASH_DIGITS_SHOWN
 from vaultbridge.markdown.text import replace_surrogates
+from vaultbridge.vault.write.trash import FALLBACK_NOTICE
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
@@ -99,8 +100,6 @@ def describe_trash(engine: Engine, outcome: Outcome) -> dict[str, Any]:
     """Where deleted files went, for a person who may want them back; empty if none were deleted."""
     if outcome.dry_run or not any(file.change == "deleted" for file in outcome.files):
         return {}
-    from vaultbridge.vault.write.trash import FALLBACK_NOTICE
-
     option = engine.settings.trash_option
     if option == "none":
         return {"went_to": "nowhere: deleted permanently, as the vault's settings say; undo restores it"}

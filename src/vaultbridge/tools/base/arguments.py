@@ -25,6 +25,7 @@ import msgspec
 from msgspec import Struct, UnsetType, inspect
 
 from vaultbridge.errors import JSON_ERRORS, InvalidArgument, InvalidPath
+from vaultbridge.vault.absolute import find_innermost
 
 if TYPE_CHECKING:
     from vaultbridge.tools.base.tool import ToolContext
@@ -149,8 +150,6 @@ def find_vault_of_paths(arguments: dict[str, Any], vault: str, context: ToolCont
     Raises InvalidPath if they are in several vaults, or not in the one that the call names."""
     if len(context.vaults) < 2:
         return vault
-    from vaultbridge.vault.absolute import find_innermost
-
     names = {engine.root.folder: name for name, engine in context.engines.items()}
     holding: dict[str, str] = {}
     for text in _list_paths(arguments):

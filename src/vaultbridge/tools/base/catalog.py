@@ -34,6 +34,7 @@ from vaultbridge.tools.base.tool import (
     ToolContext,
     build_annotations,
 )
+from vaultbridge.tools.suggestions import CHANGED_BY, find_tool
 
 MAX_TOOLS: Final = 500
 """The most tools at once: a plugin that keeps adding is a bug, and no client shows more."""
@@ -210,12 +211,9 @@ class Catalog:
         try:
             vault, filled = _convert_arguments(tool, arguments, context)
         except InvalidArgument as error:
-            if error.argument == "action" and tool.effect == "reads":
-                from vaultbridge.tools.suggestions import CHANGED_BY
-
-                if tool.name in CHANGED_BY:
-                    changer = CHANGED_BY[tool.name]
-                    error.hint = f"{tool.name} only reads; use {changer} to change something. {error.hint}"
+            if error.argument == "action" and tool.effect == "reads" and tool.name in CHANGED_BY:
+                changer = CHANGED_BY[tool.name]
+                error.hint = f"{tool.name} only reads; use {changer} to change something. {error.hint}"
             raise
         limited = context.for_reading() if tool.effect == "reads" else context.for_changing()
         return tool.run(limited.for_vault(vault), filled)
@@ -227,8 +225,6 @@ class Catalog:
         return tool
 
     def _find_closest(self, name: str) -> tuple[str, ...]:
-        from vaultbridge.tools.suggestions import find_tool
-
         prefix = TOOL_PREFIX if name.startswith(TOOL_PREFIX) else ""
         found, _ = find_tool(
             name, {self._full_name(tool, prefix): tool.effect != "changes" for tool in self._list_on()}

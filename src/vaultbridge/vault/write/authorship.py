@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 
 from vaultbridge.errors import EditRefused
 from vaultbridge.links.resolve import name_key
+from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.write.journal import HISTORY_LIMIT, Journal
 from vaultbridge.vault.write.journal_rows import JournalEntry
 from vaultbridge.vault.write.steps import (
@@ -86,8 +87,6 @@ def _is_own(journal: Journal, entry: JournalEntry, key: str, now: str, author: s
 
 
 def _list_changes(journal: Journal, key: str) -> tuple[JournalEntry, ...]:
-    from vaultbridge.vault.paths import VaultPath
-
     return journal.history(VaultPath(key), limit=HISTORY_LIMIT)
 
 

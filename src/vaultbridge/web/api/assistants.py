@@ -20,7 +20,14 @@ from vaultbridge.activity.clients import Activity, SeenClient
 from vaultbridge.activity.pauses import Pauses
 from vaultbridge.activity.records import CallRecord, TraceMessage, list_messages
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.web.api.activity import LIMIT, ActivityFilter, parse_cursor, parse_kinds, read_entries
+from vaultbridge.web.api.activity import (
+    LIMIT,
+    ActivityFilter,
+    parse_cursor,
+    parse_kinds,
+    read_entries,
+    render_entries,
+)
 from vaultbridge.web.api.routes import ApiFailure, PageApi, PageCall
 from vaultbridge.web.api.view import TokenFacts, Viewer, copy_client, copy_clients, open_vaults
 
@@ -336,8 +343,6 @@ class ActivityFeed:
         if clients or pauses_changed:
             self._notify("assistantsSeen", await self._assistants.render(viewer, clients))
         if calls:
-            from vaultbridge.web.api.activity import render_entries
-
             entries = await asyncio.to_thread(render_entries, viewer, calls)
             if entries:
                 self._notify("activityAdded", {"entries": entries})

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
+from vaultbridge.bases import values
+from vaultbridge.bases.parse import View
 from vaultbridge.canvas.parse import FileCard, GroupCard, LinkCard, TextCard, card_target, read_canvas
+from vaultbridge.engine.base_query import load_base, run_base_query
+from vaultbridge.engine.files import view_canvas
+from vaultbridge.engine.reading import parse_file
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.markdown.text import replace_surrogates
@@ -18,7 +23,7 @@ from vaultbridge.web.media import MediaLinks
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from vaultbridge.bases.parse import Base, View
+    from vaultbridge.bases.parse import Base
     from vaultbridge.bases.result import Group, Summary, ViewResult, ViewRow
     from vaultbridge.bases.values import Value
     from vaultbridge.canvas.parse import Card
@@ -110,8 +115,6 @@ class RenderedView:
 
     def _render_cell(self, value: Value, source: str) -> Any:
         """Null, booleans and text stay as they are; any other value becomes an object with its kind."""
-        from vaultbridge.bases import values
-
         match value:
             case None | bool():
                 return value
@@ -148,8 +151,6 @@ class RenderedView:
 def run_base(
     engine: Engine, name: str, view: str, this: str, block: int, link: Callable[[str], str]
 ) -> RenderedView:
-    from vaultbridge.engine.base_query import load_base, run_base_query
-
     if not name:
         raise InvalidArgument("path is missing.", argument="path", hint="A base, or a note with one.")
     base, text, where = load_base(engine, name, block=block)
@@ -168,15 +169,10 @@ def run_base(
         shown = wider
     origin: VaultPath = engine.find(this) if this else where
     result = run_base_query(engine, base, text, view or None, origin)
-    from vaultbridge.bases.parse import View
-
     return RenderedView(base, shown or View(name=result.view), result, engine.queries.visible_table(), link)
 
 
 def draw_canvas(engine: Engine, name: str, link: Callable[[str], str]) -> dict[str, Any]:
-    from vaultbridge.engine.files import view_canvas
-    from vaultbridge.engine.reading import parse_file
-
     if not name:
         raise InvalidArgument("path is missing.", argument="path", hint="The path of a canvas.")
     view = view_canvas(engine, name)

@@ -11,6 +11,9 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
+from vaultbridge.engine.drafting.templates import find_periodic_note, plan_note_addition
+from vaultbridge.engine.files import choose_attachment_path, render_embed
+from vaultbridge.engine.operations import AddFile, Create, Delete, Move, SetTask, Write
 from vaultbridge.errors import (
     EngineFailure,
     InvalidArgument,
@@ -22,7 +25,10 @@ from vaultbridge.limits import MIB
 from vaultbridge.links.resolve import FileTable, Resolved, resolve
 from vaultbridge.markdown.edits.merge import restore_line_ends
 from vaultbridge.markdown.edits.property_types import property_type
+from vaultbridge.markdown.sections import find_block, find_section
 from vaultbridge.markdown.text import LINE_END, decode, has_surrogates, is_text, replace_surrogates
+from vaultbridge.tools.attachment import FILE_BYTES
+from vaultbridge.tools.base.answer import describe_trash
 from vaultbridge.vault.file_types import kind_of, media_kind
 from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath
 from vaultbridge.vault.read import content_hash
@@ -229,8 +235,6 @@ def _line_at(text: str, offset: int) -> int:
 
 def _read_subpath(view: FileView, subpath: str) -> tuple[str, int]:
     """The section or block that a link's subpath names, and its first line. Raises EditRefused."""
-    from vaultbridge.markdown.sections import find_block, find_section
-
     name = subpath.removeprefix("#")
     if name.startswith("^"):
         block = find_block(view.note, name[1:])
@@ -355,8 +359,6 @@ def _read_lines(engine: Engine, source: VaultPath, wanted: dict[int, str]) -> li
 
 
 async def save(call: PageCall) -> Any:
-    from vaultbridge.engine.operations import Write
-
     body = await call.body(SaveRequest)
     if not body.expected:
         raise InvalidArgument("expected is missing.", argument="expected", hint="The hash that /note gave.")
@@ -379,8 +381,6 @@ async def save(call: PageCall) -> Any:
 
 
 async def create(call: PageCall) -> Any:
-    from vaultbridge.engine.operations import Create
-
     body = await call.body(CreateRequest)
 
     def work(engine: Engine) -> dict[str, Any]:
@@ -393,8 +393,6 @@ async def create(call: PageCall) -> Any:
 
 def find_today(engine: Engine) -> dict[str, Any] | None:
     """The daily note of today: its path, and whether it is there. None for a vault without daily notes."""
-    from vaultbridge.engine.drafting.templates import find_periodic_note
-
     if engine.settings.core_plugins.get("daily-notes") is False:
         return None
     try:
@@ -410,8 +408,6 @@ def find_today(engine: Engine) -> dict[str, Any] | None:
 async def begin_today(call: PageCall) -> Any:
     """Create the daily note of today from its template, as the app does, or add to it what a person notes
     down."""
-    from vaultbridge.engine.drafting.templates import find_periodic_note, plan_note_addition
-
     body = await call.body(TodayRequest)
 
     def work(engine: Engine) -> dict[str, Any]:
@@ -427,8 +423,6 @@ async def begin_today(call: PageCall) -> Any:
 
 async def tick(call: PageCall) -> Any:
     """Tick a task, or untick it. Only in the text that the person saw, because lines move."""
-    from vaultbridge.engine.operations import SetTask
-
     body = await call.body(TickRequest)
 
     def work(engine: Engine) -> dict[str, Any]:
@@ -442,10 +436,6 @@ async def tick(call: PageCall) -> Any:
 async def attach(call: PageCall) -> Any:
     """Add a file that a person pasted or dropped into the text of a note. `embed` is what shows it there; the
     text is still in the editor, so nothing is written into the note."""
-    from vaultbridge.engine.files import choose_attachment_path, render_embed
-    from vaultbridge.engine.operations import AddFile
-    from vaultbridge.tools.attachment import FILE_BYTES
-
     body = await call.body(AttachmentRequest)
     if not 0 < len(body.data) <= FILE_BYTES:
         hint = f"It may have 1 to {FILE_BYTES // MIB} MiB."
@@ -464,8 +454,6 @@ async def attach(call: PageCall) -> Any:
 
 async def move(call: PageCall) -> Any:
     """Rename a file or move it to another folder, and update the links to it."""
-    from vaultbridge.engine.operations import Move
-
     body = await call.body(MoveRequest)
     to = body.to.strip()
     if not to:
@@ -484,9 +472,6 @@ async def move(call: PageCall) -> Any:
 
 async def delete(call: PageCall) -> Any:
     """Move a file to the trash that the vault's settings name."""
-    from vaultbridge.engine.operations import Delete
-    from vaultbridge.tools.base.answer import describe_trash
-
     body = await call.body(DeleteRequest)
 
     def work(engine: Engine) -> dict[str, Any]:

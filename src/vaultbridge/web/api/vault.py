@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 from aiohttp import ETag, web
 
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
+from vaultbridge.index.ranking.plain_words import answer_query
 from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.web.api.drawings import add_drawing_routes
 from vaultbridge.web.api.notes import add_note_routes, find_today
@@ -255,8 +256,6 @@ def _warm(engine: Engine) -> bool:
 
 def _answer(engine: Engine, query: str, limit: int, offset: int) -> dict[str, Any]:
     """What the command line would find for the same words: those with operators are the app's language."""
-    from vaultbridge.index.ranking.plain_words import answer_query
-
     found = answer_query(
         query,
         lambda words: engine.queries.rank(words, limit=limit, offset=offset),

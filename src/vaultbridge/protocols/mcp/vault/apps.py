@@ -25,6 +25,12 @@ from msgspec.structs import replace
 from vaultbridge.errors import InvalidArgument, PermissionDenied, VaultbridgeError
 from vaultbridge.protocols.mcp.apps import VIEW_KEY, Apps, ChatView
 from vaultbridge.protocols.mcp.values import TextContent, ToolAnnotations, ToolInfo, ToolResult
+from vaultbridge.review.decide import Decider, FileDecision, describe_decision
+from vaultbridge.review.gate import parse_id
+from vaultbridge.review.model import has_text, hunks_of, texts_of
+from vaultbridge.review.policy import WHERE
+from vaultbridge.review.store import store_of
+from vaultbridge.tools.base.arguments import convert
 
 if TYPE_CHECKING:
     from vaultbridge.engine import DirectEngine, Engine
@@ -196,8 +202,6 @@ class Codes:
 
 
 def _refuse(why: str) -> PermissionDenied:
-    from vaultbridge.review.policy import WHERE
-
     return PermissionDenied(
         f"{why} Nothing was decided.",
         hint=f"A person decides in the view, {WHERE}.",
@@ -255,8 +259,6 @@ class VaultApps:
 
     def _is_reviewed(self) -> bool:
         """Whether a person has set on the page that changes to any vault wait."""
-        from vaultbridge.review.store import store_of
-
         if self._review is None:
             return False
         for name in self._engines:
@@ -279,9 +281,6 @@ class VaultApps:
     def decide(self, arguments: dict[str, Any], principal: str) -> ToolResult:
         """Carry out what a person decided in a view. Raises PermissionDenied without its code,
         InvalidArgument for a decision that makes no sense, and what writing raises."""
-        from vaultbridge.review.gate import parse_id
-        from vaultbridge.tools.base.arguments import convert
-
         decision = convert(arguments, _Arguments)
         number = parse_id(decision.id)
         if decision.action == "look":
@@ -301,9 +300,6 @@ class VaultApps:
     def _undo(self, decision: _Arguments, issued: Issued) -> ToolResult:
         """Undo an accepted change, for the person who pressed the button: a model that calls the tool for it
         would have to ask them. Raises EditRefused when the notes have changed since."""
-        from vaultbridge.review.decide import Decider
-        from vaultbridge.review.store import store_of
-
         if decision.action != "undo" or issued.seen != UNDOING:
             raise _refuse("The code of this view is for something else.")
         store = store_of(issued.engine)
@@ -313,9 +309,6 @@ class VaultApps:
         return _render(text, {**shown, "message": text, "undo": ""})
 
     def _carry_out(self, decision: _Arguments, issued: Issued) -> DecisionResult:
-        from vaultbridge.review.decide import Decider, FileDecision
-        from vaultbridge.review.store import store_of
-
         decider = Decider(issued.engine, store_of(issued.engine))
         if decision.action == "reject":
             return decider.reject(issued.number, by=BY, reason=decision.reason)
@@ -336,9 +329,6 @@ class VaultApps:
     ) -> dict[str, Any]:
         """Describe a proposal for the view, with a code as long as it can be decided. A view that refreshes
         passes its `code`: it keeps that one, or gets a new one if the proposal has changed."""
-        from vaultbridge.review.decide import Decider, describe_decision
-        from vaultbridge.review.store import store_of
-
         proposal = Decider(engine, store_of(engine)).show(number)
         shown: dict[str, Any] = {"kind": "review", "vault": engine.name, **_describe_proposal(proposal)}
         if proposal.body is None or proposal.status != "waiting":
@@ -398,8 +388,6 @@ def _describe_proposal(proposal: Proposal) -> dict[str, Any]:
 def _describe_file(file: PlannedFile, conflict: str, room: int) -> tuple[dict[str, Any], int]:
     """Describe a file. Returns also how much of the room it takes. `text` is the new text, for a person who
     edits it; `hunks` are the changes, as in a diff."""
-    from vaultbridge.review.model import has_text, hunks_of, texts_of
-
     form: dict[str, Any] = {"path": file.path, "was": file.was, "change": file.change, "conflict": conflict}
     if not has_text(file):
         size = len((file.after if file.after is not None else file.before) or b"")

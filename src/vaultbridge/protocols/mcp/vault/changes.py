@@ -108,7 +108,7 @@ class VaultChanges:
 
         def locate() -> tuple[LocatedFile, FileStat | None]:
             file = find()
-            return file, stat_located(file)
+            return file, file.stat()
 
         self._watched[uri] = await self._workers.run(locate)
 
@@ -166,9 +166,7 @@ class VaultChanges:
             if (paths := reports.get(file.vault, set())) is None or file.path in paths
         }
         try:
-            after = await self._workers.run(
-                lambda: {uri: stat_located(file) for uri, (file, _) in watched.items()}
-            )
+            after = await self._workers.run(lambda: {uri: file.stat() for uri, (file, _) in watched.items()})
             for uri, (file, before) in watched.items():
                 if after[uri] != before and uri in self._watched:
                     self._watched[uri] = (file, after[uri])
@@ -196,7 +194,7 @@ class VaultChanges:
                 # Until then files are listed from disk, so a complete index counts as a change.
                 self._files[name] = (UNKNOWN, UNKNOWN)
                 continue
-            version = read_files_version(engine)
+            version = engine.index_sync.read_files_version()
             if before is not None and before[0] == version:
                 continue
             # Only visible files are compared: clients must not learn about hidden notes.
@@ -227,23 +225,3 @@ class VaultChanges:
 def read_generation(engine: Engine) -> int:
     """The index's counter of writes. That of a scoped index rises only when somebody asks it."""
     return engine.index_sync.index.status().generation
-
-
-def read_files_version(engine: Engine) -> int:
-    """The index's counter of added and removed files."""
-    from vaultbridge.index.store.database import read_meta
-
-    with engine.index_sync.index.reading() as db:
-        return read_meta(db, "files_version")
-
-
-def stat_located(file: LocatedFile) -> FileStat | None:
-    """The file's stat; None if the file is gone, or is a link to a hidden one now."""
-    from vaultbridge.system import FileStat
-
-    try:
-        file.engine.scope.check_read(file.path)
-        status = file.engine.root.status(file.path)
-    except (VaultbridgeError, OSError):
-        return None
-    return FileStat.of(status)

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from vaultbridge.errors import VaultbridgeError
+from vaultbridge.index.fold import fold_text
+from vaultbridge.links.resolve import file_name, name_key
 from vaultbridge.protocols.mcp.values import Completion
 from vaultbridge.protocols.mcp.vault.resources import list_files
 
@@ -103,15 +105,11 @@ def _is_note(path: str) -> bool:
 
 
 def _fold_choices(version: object, values: Sequence[str]) -> _Choices:
-    from vaultbridge.index.fold import fold_text
-
     # Folding all at once is far cheaper than one by one; names have no line ends.
     return _Choices(version, values, fold_text("\n".join(values)).split("\n") if values else ())
 
 
 def _suggest_best(choices: _Choices, typed: str) -> Completion:
-    from vaultbridge.index.fold import fold_text
-
     prefix = fold_text(typed.strip().removeprefix("[[").removeprefix("#")[:TYPED_CHARS])
     ranked: list[tuple[int, int, str]] = []
     rows = zip(choices.values, choices.folded, strict=True)
@@ -139,8 +137,6 @@ def _suggest_newest(engine: Engine, choices: _Choices) -> Completion:
 
 def _name_notes(paths: Sequence[str]) -> list[str]:
     """Names notes as links would: by the bare name if only one note has it, else by the path."""
-    from vaultbridge.links.resolve import file_name, name_key
-
     names = [file_name(path) for path in paths]
     keys = [*map(name_key, names)]
     counts = Counter(keys)

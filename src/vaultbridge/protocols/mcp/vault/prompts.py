@@ -17,9 +17,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
+from vaultbridge.engine.reading import excerpt
 from vaultbridge.errors import InvalidArgument, NotFound, VaultbridgeError
 from vaultbridge.limits import KIB
+from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.parse import parse
+from vaultbridge.markdown.text import decode, replace_surrogates
 from vaultbridge.protocols.mcp.values import (
     Content,
     Page,
@@ -32,6 +35,7 @@ from vaultbridge.protocols.mcp.values import (
 from vaultbridge.protocols.mcp.vault.resources import paginate
 from vaultbridge.vault.dates import expand_template
 from vaultbridge.vault.paths import VaultPath, vault_folder
+from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.walk import FileEntry, walk
 
 if TYPE_CHECKING:
@@ -363,11 +367,6 @@ class Prompts:
         vault = vault or next(iter(self._engines))
         if vault not in self._engines:
             raise NotFound(vault, closest=tuple(self._engines), what="vault")
-        from vaultbridge.engine.reading import excerpt
-        from vaultbridge.markdown.model import Note
-        from vaultbridge.markdown.text import decode, replace_surrogates
-        from vaultbridge.vault.read import content_hash
-
         engine = self._engines[vault]
         path = engine.find(name)
         data = engine.read_bytes(path)
@@ -396,8 +395,6 @@ class Prompts:
 
     def _read_notes(self, engine: Engine) -> Iterator[tuple[VaultPath, NotePrompt]]:
         """The prompt notes, read from disk: they are needed before the index is built."""
-        from vaultbridge.markdown.text import decode, replace_surrogates
-
         paths = sorted(self._list_paths(engine))
         for path in paths[:PROMPT_NOTES]:
             try:

@@ -1,8 +1,9 @@
 """What vaults offer over MCP: the tools of the catalog, files as resources, prompts and suggestions.
 
 Implements `provider.Provider`. Creating it loads nothing: the list of tools, which every client requests
-first, is a generated file; the engine is loaded and the vaults are opened a moment later, or when something
-needs them. Whatever blocks runs in worker threads. It is independent of protocol versions and transports.
+first, is a generated file; everything that needs the engine (`loaded`) is loaded, and the vaults are opened,
+a moment later, or when something needs them. Whatever blocks runs in worker threads. It is independent of
+protocol versions and transports.
 
     engines = VaultEngines({"Notes": lambda: open_engine(folder, scope=scope)})
     server = McpServer(make_offer(settings), lambda: VaultProvider(engines, settings))
@@ -38,17 +39,14 @@ from vaultbridge.protocols.mcp.values import (
     ToolResult,
     ToolsChanged,
 )
-from vaultbridge.protocols.mcp.vault.apps import DECIDE, DECIDING, VaultApps
 from vaultbridge.protocols.mcp.vault.changes import VaultChanges
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines
-from vaultbridge.protocols.mcp.vault.listing import load_tool_list, make_tool_info, render_instructions
-from vaultbridge.protocols.mcp.vault.tool_calls import ToolCalls
+from vaultbridge.protocols.mcp.vault.listing import load_tool_list, render_instructions
 from vaultbridge.protocols.mcp.vault.workers import Workers
 
 if TYPE_CHECKING:
     from vaultbridge.engine import DirectEngine, Engine
-    from vaultbridge.protocols.mcp.vault.completion import Completions
-    from vaultbridge.protocols.mcp.vault.prompts import Prompts
+    from vaultbridge.protocols.mcp.vault.loaded import Loaded
     from vaultbridge.review.policy import ReviewRules
     from vaultbridge.tools.base.catalog import Catalog
     from vaultbridge.tools.base.tool import Profile, ToolContext
@@ -66,11 +64,6 @@ the chat sooner than that."""
 
 CLOSE_SECONDS: Final = 5.0
 """How long `close` waits for the vaults: they have files and a thread to close."""
-
-FIRST_BUILD_SECONDS: Final = 1.0
-"""How long a query waits for the first build of an index. Programs send queries right after the start. Most
-vaults are indexed within this time, so that the answer is not "no files"; a larger vault then gives a partial
-answer."""
 
 log = logging.getLogger(__name__)
 
@@ -129,18 +122,12 @@ class VaultProvider:
         self._settings = settings
         self._make_catalog = make_catalog
         self._extend_context = extend_context
-        self._apps = VaultApps(engines, review, decides=self._decides, reviewed=settings.reviewed)
+        self._review = review
         self._workers = Workers()
-        self._calls = ToolCalls(
-            self._workers,
-            self._apps,
-            find=lambda: self._loaded,
-            load=self._load_now,
-            review=review,
-        )
         self._listeners: list[Callable[[ProviderChange], None]] = []
         self._loading = threading.Lock()
         self._loaded: Loaded | None = None
+        self._load_task: asyncio.Task[Loaded] | None = None
         self._changes = VaultChanges(self._workers, self._announce)
         self._warmer: asyncio.Task[None] | None = None
         self._unlisten: Callable[[], None] | None = None
@@ -161,36 +148,28 @@ class VaultProvider:
                 self._listed = ready
                 return ready
         loaded = await self._load()
-        self._listed = loaded.tools(self._settings)
+        self._listed = loaded.list_tools()
         return self._listed
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context) -> ToolResult:
-        if name == DECIDE.name and context.shows_views:
-            return await self._workers.run(lambda: self._apps.decide(arguments, context.principal))
-        return await self._calls.call(name, arguments, context)
+        return await (await self._load()).call_tool(name, arguments, context)
 
     async def list_apps(self) -> Apps:
         tools = await self.list_tools()
-        apps = await self._workers.run(lambda: self._apps.list_apps(tools))
+        loaded = await self._load()
+        apps = await self._workers.run(lambda: loaded.apps.list_apps(tools))
         if self._policy_watch is None and not self._closed:
-            self._policy_watch = self._loop.create_task(self._watch_policy())
+            self._policy_watch = self._loop.create_task(self._watch_policy(loaded))
             self._policy_watch.add_done_callback(_log_failure)
         return apps
 
-    async def _watch_policy(self) -> None:
+    async def _watch_policy(self, loaded: Loaded) -> None:
         """Notice when a person switches review on or off in another process. This matters only to clients
         that show views: for others the tools are the same."""
         while True:
             await asyncio.sleep(POLICY_SECONDS)
-            if await self._workers.run(self._apps.has_changed):
+            if await self._workers.run(loaded.apps.has_changed):
                 self._announce(ToolsChanged(views=True))
-
-    def _decides(self) -> bool:
-        """Whether a person may decide in a view."""
-        settings, loaded = self._settings, self._loaded
-        if settings.read_only or settings.profile == "read-only":
-            return False
-        return loaded is None or not loaded.catalog.is_off(DECIDING)
 
     async def withholds(self, name: str) -> bool:
         settings = self._settings
@@ -201,29 +180,24 @@ class VaultProvider:
     # Resources.
 
     async def list_resources(self, cursor: str) -> Page[ResourceInfo]:
-        from vaultbridge.protocols.mcp.vault import resources as vault_resources
-
         await self.watch_resources()
-        return await self._workers.run(lambda: vault_resources.list_page(self._engines, cursor))
+        loaded = await self._load()
+        return await self._workers.run(lambda: loaded.list_resources(cursor))
 
     async def watch_resources(self) -> None:
         await self._changes.watch_files()
 
     async def list_templates(self, cursor: str) -> Page[TemplateInfo]:
-        from vaultbridge.protocols.mcp.vault import resources as vault_resources
-
-        return vault_resources.list_templates(tuple(self._engines))
+        return (await self._load()).list_templates()
 
     async def read_resource(self, uri: str, context: Context) -> Sequence[ResourceContents]:
-        from vaultbridge.protocols.mcp.vault import resources as vault_resources
-
-        return await self._workers.run(lambda: vault_resources.read_resource(uri, self._engines))
+        loaded = await self._load()
+        return await self._workers.run(lambda: loaded.read_resource(uri))
 
     async def watch_resource(self, uri: str) -> None:
-        from vaultbridge.protocols.mcp.vault import resources as vault_resources
-
         await self.watch_resources()
-        await self._changes.watch(uri, lambda: vault_resources.locate(uri, self._engines))
+        loaded = await self._load()
+        await self._changes.watch(uri, lambda: loaded.locate(uri))
 
     async def unwatch_resource(self, uri: str) -> None:
         self._changes.unwatch(uri)
@@ -231,12 +205,10 @@ class VaultProvider:
     # Prompts and suggestions.
 
     async def list_prompts(self, cursor: str) -> Page[PromptInfo]:
-        from vaultbridge.protocols.mcp.vault.prompts import paginate_prompts
-
         loaded = await self._load()
         infos = await self._workers.run(loaded.prompts.list_infos)
         self._changes.watch_prompts(loaded.prompts, infos)
-        return paginate_prompts(infos, cursor)
+        return loaded.paginate_prompts(infos, cursor)
 
     async def get_prompt(self, name: str, arguments: dict[str, str], context: Context) -> PromptResult:
         loaded = await self._load()
@@ -246,16 +218,7 @@ class VaultProvider:
         self, ref: PromptRef | ResourceRef, argument: str, value: str, others: Mapping[str, str]
     ) -> Completion:
         loaded = await self._load()
-
-        def suggest() -> Completion:
-            kind = argument
-            if isinstance(ref, PromptRef):
-                kind = loaded.kind_of(ref.name, argument)
-            elif argument not in ("path", "vault"):
-                kind = ""
-            return loaded.completions.suggest(kind, value, others.get("vault", ""))
-
-        return await self._workers.run(suggest)
+        return await self._workers.run(lambda: loaded.suggest(ref, argument, value, others.get("vault", "")))
 
     # Changes and the end.
 
@@ -324,7 +287,15 @@ class VaultProvider:
     async def _load(self) -> Loaded:
         if self._loaded is not None:
             return self._loaded
-        return await self._workers.run(self._load_now)
+        if self._load_task is None:
+            # One for all: calls that wait for it go on in the order in which they came.
+            self._load_task = self._loop.create_task(self._workers.run(self._load_now))
+            self._load_task.add_done_callback(self._end_loading)
+        return await asyncio.shield(self._load_task)
+
+    def _end_loading(self, task: asyncio.Task[Loaded]) -> None:
+        if task.cancelled() or task.exception() is not None:
+            self._load_task = None  # The next call tries again.
 
     def _load_now(self) -> Loaded:
         """Load the catalog and everything that needs the engine. Runs in a worker."""
@@ -339,9 +310,18 @@ class VaultProvider:
         return loaded
 
     def _load_parts(self) -> Loaded:
-        loaded = Loaded(self._engines, self._settings, self._make_catalog)
-        if self._extend_context is not None:
-            loaded.tool_context = self._extend_context(loaded.tool_context)
+        # The only place where this package reaches beyond what the first answers need.
+        from vaultbridge.protocols.mcp.vault.loaded import Loaded
+
+        loaded = Loaded(
+            self._engines,
+            self._settings,
+            self._workers,
+            self._loop,
+            make_catalog=self._make_catalog,
+            extend_context=self._extend_context,
+            review=self._review,
+        )
         # The catalog may be shared, and may outlive us.
         self._unlisten = loaded.catalog.listen(self._announce_tools)
         return loaded
@@ -361,7 +341,7 @@ class VaultProvider:
 
         def compare() -> None:
             if self._listed is not None and self._loaded is not None and not self._closed:
-                now = self._loaded.tools(self._settings)
+                now = self._loaded.list_tools()
                 if now != self._listed:
                     self._listed = now
                     self._announce(ToolsChanged())
@@ -379,45 +359,3 @@ class VaultProvider:
 def _log_failure(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
         log.error("loading the vaults failed", exc_info=error)
-
-
-class Loaded:
-    """The parts that need the engine's modules."""
-
-    def __init__(
-        self,
-        engines: VaultEngines,
-        settings: ProviderSettings,
-        make_catalog: Callable[[], Catalog] | None,
-    ) -> None:
-        from vaultbridge.protocols.mcp.vault.completion import Completions
-        from vaultbridge.protocols.mcp.vault.prompts import Prompts
-        from vaultbridge.tools.base.tool import ToolContext
-        from vaultbridge.tools.standard import standard_catalog
-
-        self.catalog: Catalog = (make_catalog or standard_catalog)()
-        self.tool_context: ToolContext = ToolContext(
-            engines=engines, profile=settings.profile, index_wait=FIRST_BUILD_SECONDS
-        )
-        self.prompts: Prompts = Prompts(engines, folder=settings.prompt_folder)
-        self.completions: Completions = Completions(engines)
-        self.limit(settings)
-
-    def limit(self, settings: ProviderSettings) -> None:
-        self.tool_context = replace(self.tool_context, read_only=settings.read_only)
-        self.prompts.limit(read_only=settings.read_only or settings.profile == "read-only")
-
-    def tools(self, settings: ProviderSettings) -> tuple[ToolInfo, ...]:
-        listing = self.catalog.list_tools(
-            profile=settings.profile, read_only=settings.read_only, vaults=self.tool_context.vaults
-        )
-        return tuple(map(make_tool_info, listing))
-
-    def kind_of(self, prompt: str, argument: str) -> str:
-        """What to suggest for a prompt's argument. Raises InvalidArgument for an unknown prompt."""
-        from vaultbridge.protocols.mcp.vault.prompts import arguments_of
-
-        kinds = (
-            known.complete for known in arguments_of(self.prompts.find(prompt)) if known.name == argument
-        )
-        return "vault" if argument == "vault" else next(kinds, "")

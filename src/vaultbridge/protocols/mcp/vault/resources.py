@@ -31,7 +31,9 @@ from vaultbridge.errors import (
     PermissionDenied,
     VaultbridgeError,
 )
+from vaultbridge.index.files import IndexedFile
 from vaultbridge.limits import MIB, PATH_CHARS
+from vaultbridge.markdown.text import decode, replace_surrogates
 from vaultbridge.protocols.mcp.values import (
     Annotations,
     BlobResource,
@@ -41,11 +43,12 @@ from vaultbridge.protocols.mcp.values import (
     TemplateInfo,
     TextResource,
 )
+from vaultbridge.system import FileStat
 from vaultbridge.vault.file_types import media_type
+from vaultbridge.vault.walk import FileEntry, walk
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
-    from vaultbridge.index.files import IndexedFile
     from vaultbridge.protocols.mcp.vault.engines import VaultEngines
     from vaultbridge.vault.paths import VaultPath
 
@@ -149,6 +152,14 @@ class LocatedFile(Struct, frozen=True):
     path: VaultPath
     engine: Engine
 
+    def stat(self) -> FileStat | None:
+        """None if the file is gone, or is a link to a hidden one now."""
+        try:
+            self.engine.scope.check_read(self.path)
+            return FileStat.of(self.engine.root.status(self.path))
+        except (VaultbridgeError, OSError):
+            return None
+
 
 def locate(uri: str, engines: VaultEngines) -> LocatedFile:
     """Find the file that a URI names, by its path or, if a person filled in the template, by the name of a
@@ -200,9 +211,6 @@ def list_files(engine: Engine) -> list[IndexedFile]:
     """List every visible file by path: from the index, or from the disk while the index is incomplete."""
     if engine.queries.status.complete:
         return engine.queries.files()
-    from vaultbridge.index.files import IndexedFile
-    from vaultbridge.vault.walk import FileEntry, walk
-
     visible = engine.scope.visible
     return sorted(
         (
@@ -254,7 +262,5 @@ def read_resource(uri: str, engines: VaultEngines) -> Sequence[ResourceContents]
     data = file.engine.read_bytes(file.path)
     kind = media_type(file.path)
     if kind.startswith(_TEXTUAL):
-        from vaultbridge.markdown.text import decode, replace_surrogates
-
         return (TextResource(uri=uri, text=replace_surrogates(decode(data).text), mime_type=kind),)
     return (BlobResource(uri=uri, blob=data, mime_type=kind),)

@@ -24,15 +24,15 @@ from vaultbridge.protocols.mcp.values import (
     TextContent,
     ToolResult,
 )
-from vaultbridge.protocols.mcp.vault.apps import VaultApps
+from vaultbridge.protocols.mcp.vault.resources import make_uri
 from vaultbridge.protocols.mcp.vault.workers import Workers
+from vaultbridge.review.gate import Choice, ReviewGate
+from vaultbridge.tools.base.answer import Answer, AnswerPart, ImagePart, TextPart
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
-    from vaultbridge.protocols.mcp.vault.provider import Loaded
-    from vaultbridge.review.gate import Choice, ReviewGate
+    from vaultbridge.protocols.mcp.vault.loaded import Loaded
     from vaultbridge.review.policy import ReviewRules
-    from vaultbridge.tools.base.answer import Answer, AnswerPart
 
 LOOP_SECONDS: Final = 10.0
 """How long to wait for the event loop, which never blocks for long."""
@@ -83,13 +83,8 @@ class ProgressRelay:
 
 def to_content(part: AnswerPart) -> Content:
     """One part of an answer as MCP content. A file carries its URI as a resource."""
-    # Distinguished by their fields, because importing the classes is too slow before the first answer and in
-    # every call.
-    if hasattr(part, "text"):
+    if isinstance(part, TextPart):
         return TextContent(text=part.text)
-    from vaultbridge.protocols.mcp.vault.resources import make_uri
-    from vaultbridge.tools.base.answer import ImagePart
-
     if isinstance(part, ImagePart):
         return ImageContent(data=part.data, mime_type=part.mime_type)
     uri = make_uri(part.vault, part.path)
@@ -97,24 +92,20 @@ def to_content(part: AnswerPart) -> Content:
 
 
 class ToolCalls:
-    """Runs the calls of one server. Create it in the event loop in which it is used. `find` returns what is
-    loaded; `load` loads it first, in a worker. `review` returns, in a worker and for each change, the policy
-    of a vault; without it nothing is reviewed."""
+    """Runs the calls of one server, in the event loop `loop`. `review` returns, in a worker and for each
+    change, the policy of a vault; without it nothing is reviewed."""
 
     def __init__(
         self,
+        loaded: Loaded,
         workers: Workers,
-        apps: VaultApps,
+        loop: asyncio.AbstractEventLoop,
         *,
-        find: Callable[[], Loaded | None],
-        load: Callable[[], Loaded],
         review: Callable[[Engine], ReviewRules] | None,
     ) -> None:
-        self._loop = asyncio.get_running_loop()
+        self._loaded = loaded
+        self._loop = loop
         self._workers = workers
-        self._apps = apps
-        self._find = find
-        self._load = load
         self._review = review
 
     async def call(self, name: str, arguments: dict[str, Any], context: Context) -> ToolResult:
@@ -130,9 +121,9 @@ class ToolCalls:
         """The answer, and what a view shows of it."""
         progress = ProgressRelay(context, self._loop)
         actor = context.client_name or "mcp"
+        loaded = self._loaded
 
         def call() -> tuple[Answer, dict[str, Any] | None] | InputRequired:
-            loaded = self._load()
             tool_context = replace(loaded.tool_context, actor=actor, progress=progress)
             gate = None
             if self._review is not None and loaded.catalog.may_change(name):
@@ -144,13 +135,12 @@ class ToolCalls:
                 return required
             if not context.shows_views:
                 return answer, None
-            return answer, self._apps.describe(answer, gate, context.principal)
+            return answer, loaded.apps.describe(answer, gate, context.principal)
 
-        loaded = self._find()
         answer = await self._workers.run(
             call,
-            cancellable=loaded is not None and not loaded.catalog.may_change(name),
-            long=loaded is not None and loaded.catalog.may_take_long(name),
+            cancellable=not loaded.catalog.may_change(name),
+            long=loaded.catalog.may_take_long(name),
         )
         if isinstance(answer, InputRequired):
             # Raised here and not in the worker: it is not a failure of the tool.
@@ -165,9 +155,7 @@ class ToolCalls:
         progress: ProgressRelay,
     ) -> ReviewGate:
         """Make the gate that decides on the changes of one call. Runs in a worker."""
-        from vaultbridge.review.gate import ReviewGate
-
-        can_show = context.shows_views and self._apps.shows_changes()
+        can_show = context.shows_views and self._loaded.apps.shows_changes()
         caller = McpCaller(context, self._loop, self._workers, can_show=can_show)
         return ReviewGate(rules, name.removeprefix(TOOL_PREFIX), caller, progress)
 
