@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from vaultbridge.engine.drafting.existence import Visibility
+from vaultbridge.engine.drafting.existence import make_existence_filter
 from vaultbridge.engine.index_sync import IndexSync
 from vaultbridge.errors import AmbiguousName, NoteNotFound
 from vaultbridge.index import files, listing
@@ -85,7 +85,6 @@ class Queries:
         self._scope = scope
         self._settings = settings
         self._lookup: NameLookup | None = None
-        self._visibility = Visibility(root, scope)
         self._extra_views = extra_views
         self._dictionaries = dictionaries
 
@@ -125,7 +124,7 @@ class Queries:
         hidden files too. Valid for one draft, which may have asked for the `full` index already."""
         if self._scope.unrestricted:
             return self._scope.visible
-        return self._visibility.existence_filter(full or self._full_index())
+        return make_existence_filter(self._root, self._scope, full or self._full_index())
 
     def _full_index(self) -> Index:
         self._sync.ensure_fresh()
