@@ -54,7 +54,7 @@ def main(argv: list[str]) -> int:
     parser.add_vault(needed=False)
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--open", action="store_true", help="open it in your browser, even outside a terminal")
-    group.add_argument("--no-open", action="store_true", help="print the link. Keep it to yourself")
+    group.add_argument("--no-open", action="store_true", help="only print the link; keep it to yourself")
     return run(parser, argv, _show_page)
 
 

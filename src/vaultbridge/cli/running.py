@@ -316,7 +316,7 @@ def _find_paused(name: str, pauses: Pauses) -> dict[str, str]:
         raise InvalidArgument(
             f"No assistant called {name[:60]!r} is paused.",
             argument="assistant",
-            hint=f"Paused: {', '.join(sorted(known.values()))}." if known else "None is.",
+            hint=f"Paused: {', '.join(sorted(known.values()))}." if known else "No assistant is paused.",
         )
     return labels
 

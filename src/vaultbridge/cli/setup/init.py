@@ -49,7 +49,7 @@ def main_init(argv: list[str]) -> int:
     parser = Parser(
         "init", "Set everything up: choose a vault and connect your assistants to it.", epilog=EPILOG
     )
-    parser.add_argument("vault", metavar="VAULT", nargs="?", help="this vault, instead of asking")
+    parser.add_argument("vault", metavar="VAULT", nargs="?", help="the vault to connect (default: init asks)")
     parser.add_argument("-v", "--vault", dest="vault_by_option", metavar="VAULT", help=OPTION_HELP)
     parser.add_argument(
         "--assistant",
@@ -59,7 +59,7 @@ def main_init(argv: list[str]) -> int:
         help="only this assistant (may be repeated)",
     )
     parser.add_argument(
-        "-y", "--yes", action="store_true", help="ask nothing: use the first vault and every assistant"
+        "-y", "--yes", action="store_true", help="skip the questions: use the first vault and every assistant"
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="show what would be written, and write nothing"
@@ -389,7 +389,7 @@ def _list_vaults(args: argparse.Namespace) -> int:
             emit({"name": vault.name, "path": str(vault.folder), "open": vault.open})
         else:
             name, folder = escape_controls(vault.name), escape_controls(str(vault.folder))
-            say(f"{name}\t{folder}{'' if vault.is_there else '  (not there)'}")
+            say(f"{name}\t{folder}{'' if vault.is_there else '  (missing)'}")
     if not known and not args.json:
         say("Obsidian has no vaults on this machine.")
     return OK

@@ -45,7 +45,7 @@ def main(argv: list[str]) -> int:
     )
     install.add_argument("--port", type=parse_port, help="its port, which stays the same")
     install.add_argument("--dry-run", action="store_true", help="show what would be written")
-    commands.add_parser("status", parents=[both], help="show whether it is installed and answers")
+    commands.add_parser("status", parents=[both], help="show whether it is installed and responds")
     remove = commands.add_parser(
         "remove", parents=[both], help="stop it, and remove everything that belongs to it"
     )
@@ -149,12 +149,12 @@ def _show_status(args: argparse.Namespace) -> int:
         say("No service is installed." if not file.exists() else f"{file} was not written by vaultbridge.")
     else:
         say(f"Installed in {file} ({kind.name})")
-        say(f"  {'answers' if running else 'does not answer'} at {service.url}")
+        say(f"  {'running' if running else 'not responding'} at {service.url}")
         for vault in service.vaults:
-            gone = "" if Path(vault).is_dir() else "  (not there)"
+            gone = "" if Path(vault).is_dir() else "  (missing)"
             say(f"  serves {args.terminal.clean(vault)}{gone}")
         if not running:
-            say(f"  What it says: {kind.explain_log(os.environ)}")
+            say(f"  Its log: {kind.explain_log(os.environ)}")
     return OK if running else FAILED
 
 

@@ -37,7 +37,7 @@ def check_service() -> Iterator[Finding]:
         yield Finding("Bridge", "service", "bad", f"its vault {gone[0]} is not there", advice)
     elif not answers(service):
         advice = f"It says why: {kind.explain_log(os.environ)}"
-        yield Finding("Bridge", "service", "bad", f"it does not answer at {service.url}", advice)
+        yield Finding("Bridge", "service", "bad", f"it is not responding at {service.url}", advice)
     else:
         names = ", ".join(Path(vault).name for vault in service.vaults)
         yield Finding("Bridge", "service", "good", f"serves {names} at {service.url}")

@@ -141,8 +141,8 @@ def install(service: Service, environ: Mapping[str, str], kind: ServiceKind | No
         raise
     if not wait_for_answer(service):
         raise EngineFailure(
-            f"The service is installed, but does not answer at {service.url}.",
-            hint=f"What it says: {kind.explain_log(environ)}",
+            f"The service is installed, but not responding at {service.url}.",
+            hint=f"Its log: {kind.explain_log(environ)}",
         )
     return file
 
