@@ -108,7 +108,7 @@ def test_a_vault_that_is_gone_is_named(machine: Machine) -> None:
     entry = {"command": sys.executable, "args": ["-m", "vaultbridge", "stdio", str(gone)]}
     (machine.home / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": {"g": entry}}), "utf-8")
     found = machine.run_doctor(code=1)["cursor g"]
-    assert found["found"] == f"its vault {gone} is not there"
+    assert found["found"] == f"its vault {gone} is missing"
     assert "--remove --name g" in found["advice"]
 
 

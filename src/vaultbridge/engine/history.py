@@ -184,8 +184,8 @@ class History:
             raise EditRefused("There is no change to undo.")
         raise EditRefused(
             "There is no change of yours to undo.",
-            hint="Without an id, undo takes back only what you changed. history lists all changes: give the "
-            "id of another's, and a person is asked.",
+            hint="Without an id, undo reverts only your own changes. history lists all: give the id of "
+            "somebody else's, and a person is asked.",
         )
 
     def entry(self, number: int) -> JournalEntry:

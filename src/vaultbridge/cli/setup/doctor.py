@@ -383,7 +383,7 @@ def _check_server(
     folder = find_entry_vault(entry)
     if folder is not None and not os.path.exists(folder):  # noqa: PTH110 - text
         advice = f"vaultbridge connect {assistant.name} --remove --name {name}"
-        return Finding("Assistants", title, "bad", f"its vault {folder} is not there", advice)
+        return Finding("Assistants", title, "bad", f"its vault {folder} is missing", advice)
     if assistant.base == "here" and not starts_own_program(entry):
         found = f"{file.name} of this folder starts another program, which was not run: {shlex.join(words)}"
         advice = "If you trust the folder and the program, nothing is wrong."

@@ -134,7 +134,7 @@ def _choose_vault(args: argparse.Namespace, *, asks: bool) -> Path:
 
     if args.vault and args.vault_by_option:
         raise InvalidArgument(
-            f"There are two vaults: {args.vault}, and -v {args.vault_by_option}.",
+            f"Two vaults are named: {args.vault}, and -v {args.vault_by_option}.",
             argument="usage",
             hint="Name one of them; init connects one vault at a time.",
         )
