@@ -67,6 +67,8 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
             failure.hint = "`vaultbridge search` finds notes by their words."
         if isinstance(failure, VaultNotFound):
             _explain_missing_vault(parser, argv, failure)
+        if getattr(args, "vault_given", False):
+            _name_vault_to_confirm(args, failure)
         if not (isinstance(failure, InvalidArgument) and _is_wrong_usage(parser, args, failure)):
             report(failure, as_json=args.json)
             return FAILED
@@ -106,6 +108,14 @@ def _find_missing_vault(args: argparse.Namespace) -> VaultNotFound | None:
         except VaultbridgeError:
             pass
     return None
+
+
+def _name_vault_to_confirm(args: argparse.Namespace, error: VaultbridgeError) -> None:
+    """The engine's command for a vault that looks different does not say where the vault is, because others
+    may read it; here it can be pasted in any folder."""
+    from vaultbridge.vault.paths import CONFIRM
+
+    error.hint = error.hint.replace(CONFIRM, f"`vaultbridge index {repeat_vault(args)}--accept`")
 
 
 def _explain_missing_vault(parser: Parser, argv: list[str], error: VaultNotFound) -> None:

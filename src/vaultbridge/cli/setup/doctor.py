@@ -197,12 +197,13 @@ def _check_privacy(folder: Path, *, fix: bool) -> Iterator[Finding]:
 
 
 def _check_vault(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
-    from vaultbridge.cli.common import find_root
+    from vaultbridge.cli.common import find_root, repeat_vault
     from vaultbridge.vault.walk import LEFT_OUT, FileEntry, Skipped, Unreadable, walk
 
     root = find_root(args.vault)
     if why := root.absence():
-        advice = "Connect its disk. If the folder is right as it is: vaultbridge index --accept"
+        accept = f"vaultbridge index {repeat_vault(args)}--accept"
+        advice = f"Connect its disk. If the folder is right as it is: {accept}"
         yield Finding("Vault", "folder", "bad", f"{vault}: {why}", advice)
         return
     opened = (vault / ".obsidian").is_dir()
