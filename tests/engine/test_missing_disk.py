@@ -432,7 +432,7 @@ def test_its_owner_can_say_that_an_emptied_folder_is_right(place: Place) -> None
     assert refused.returncode == 1
     # The command names the vault, so that it can be pasted in any folder.
     confirm = refused.stderr.partition("its owner can confirm it: `vaultbridge ")[2].partition("`")[0]
-    assert shlex.split(confirm) == ["index", str(place.vault), "--accept"]
+    assert shlex.split(confirm) == ["index", "--accept", "-v", str(place.vault)]
     assert "notes" in place.run(*shlex.split(confirm)).stdout
     assert place.run("new", "--vault", str(place.vault), "New", "x").returncode == 0
     assert read(place.vault) == {"New.md": "x"}

@@ -115,7 +115,7 @@ def _name_vault_to_confirm(args: argparse.Namespace, error: VaultbridgeError) ->
     may read it; here it can be pasted in any folder."""
     from vaultbridge.vault.paths import CONFIRM
 
-    error.hint = error.hint.replace(CONFIRM, f"`vaultbridge index {repeat_vault(args)}--accept`")
+    error.hint = error.hint.replace(CONFIRM, f"`{name_command(args, 'index --accept')}`")
 
 
 def _explain_missing_vault(parser: Parser, argv: list[str], error: VaultNotFound) -> None:
@@ -235,6 +235,13 @@ def repeat_vault(args: argparse.Namespace) -> str:
     from shlex import quote
 
     return f"{quote(args.vault)} " if args.vault_given else ""
+
+
+def name_command(args: argparse.Namespace, command: str) -> str:
+    """Write a command about the same vault, for the user to paste in the folder where this one was typed."""
+    from shlex import quote
+
+    return f"vaultbridge {command}{f' -v {quote(args.vault)}' if args.vault_given else ''}"
 
 
 def open_vault(name: str, *, with_model: bool = False, **options: Any) -> DirectEngine:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -84,7 +85,7 @@ def _show_bridge(bridge: dict[str, Any]) -> None:
     if bridge["focus"]:
         say(f"  open in an editor: {escape_controls(bridge['focus'])}")
     if bridge["waiting"]:
-        say(f"  {describe_waiting(bridge['waiting'])}: vaultbridge page")
+        say(f"  {describe_waiting(bridge['waiting'])}: {_open_page(bridge['folder'])}")
     for editor in bridge["editors"]:
         say(f"  editor {editor['name']} ({editor['app']})")
     if bridge["pausedAll"]:
@@ -99,6 +100,11 @@ def _show_bridge(bridge: dict[str, Any]) -> None:
         if not assistant["connected"] and assistant["summary"]:
             left = _show_time(assistant["ended"] or assistant["last"])
             say(f"  {assistant['name']}, disconnected since {left}: {assistant['summary']}")
+
+
+def _open_page(folder: str) -> str:
+    """The command names the vault: `status` is about all of them, whatever folder it is typed in."""
+    return escape_controls(f"vaultbridge page {shlex.quote(folder)}")
 
 
 def _show_vault(known: KnownVault, *, is_served: bool, as_json: bool) -> None:
@@ -133,7 +139,7 @@ def _show_vault(known: KnownVault, *, is_served: bool, as_json: bool) -> None:
     if is_served:
         return  # said of its bridge
     if waiting:
-        say(f"  {describe_waiting(waiting)}: vaultbridge page")
+        say(f"  {describe_waiting(waiting)}: {_open_page(str(known.folder))}")
     if pauses.everyone:
         say(f"  {PAUSED_ALL}")
     elif paused:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import vaultbridge
 from vaultbridge import __version__
-from vaultbridge.cli.common import OK, emit, find_root, run, say
+from vaultbridge.cli.common import OK, emit, find_root, name_command, run, say
 from vaultbridge.cli.parser import Parser
 from vaultbridge.errors import EditRefused, EngineFailure, VaultbridgeError
 
@@ -180,13 +180,13 @@ def _show_status(args: argparse.Namespace, config: Path) -> int:
         emit(found)
         return OK
     if not found["installed"]:
-        say("The companion is not installed. `vaultbridge companion install` installs it.")
+        say(f"The companion is not installed. `{name_command(args, 'companion install')}` installs it.")
         return OK
     say(f"The companion {found['version']} is installed.")
     if not found["current"]:
         say(
             f"This vaultbridge comes with version {found['available']}."
-            " To update: vaultbridge companion install"
+            f" To update: {name_command(args, 'companion install')}"
         )
     if not found["enabled"]:
         say(HOW_TO_ENABLE)

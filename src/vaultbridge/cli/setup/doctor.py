@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from vaultbridge.cli.common import FAILED, OK, emit, run, say
+from vaultbridge.cli.common import FAILED, OK, emit, name_command, run, say
 from vaultbridge.cli.parser import Parser, parse_port
 from vaultbridge.cli.setup.access_checks import Finding, check_code, check_patterns, list_some
 from vaultbridge.cli.setup.connect import advise_on_path
@@ -80,7 +80,7 @@ def _run_checks(args: argparse.Namespace) -> int:
             ("Index", lambda: check_index(args)),
             ("Bridge", lambda: chain(_check_bridge(args, vault), check_service())),
             ("Assistants", lambda: _check_assistants(args)),
-            ("Companion", lambda: _check_companion(vault)),
+            ("Companion", lambda: _check_companion(args, vault)),
         ]
     worst = OK
     for title, check in areas:
@@ -197,12 +197,12 @@ def _check_privacy(folder: Path, *, fix: bool) -> Iterator[Finding]:
 
 
 def _check_vault(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
-    from vaultbridge.cli.common import find_root, repeat_vault
+    from vaultbridge.cli.common import find_root
     from vaultbridge.vault.walk import LEFT_OUT, FileEntry, Skipped, Unreadable, walk
 
     root = find_root(args.vault)
     if why := root.absence():
-        accept = f"vaultbridge index {repeat_vault(args)}--accept"
+        accept = name_command(args, "index --accept")
         advice = f"Connect its disk. If the folder is right as it is: {accept}"
         yield Finding("Vault", "folder", "bad", f"{vault}: {why}", advice)
         return
@@ -262,7 +262,8 @@ def _check_bridge(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
     port = args.port or (known.port if known is not None else 0)
     running = known is not None and is_process_alive(known.pid)
     if not port or (not args.port and known is not None and known.pid == 0):
-        advice = "For the page: vaultbridge page. For /ide and HTTP: vaultbridge serve."
+        page, serve = name_command(args, "page"), name_command(args, "serve")
+        advice = f"For the page: `{page}`. For /ide and HTTP: `{serve}`."
         yield Finding("Bridge", "bridge", "unknown", "no bridge is running for this vault", advice)
         yield from _check_port()
         yield from _check_dead_locks(args)
@@ -270,7 +271,7 @@ def _check_bridge(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
     if known is not None and running and not known.announced:
         # Its owner chose this, or `vaultbridge page` started it: a missing lock file is no fault.
         found = f"running at {known.link}, for the page and programs, not for Claude Code's /ide"
-        yield Finding("Bridge", "bridge", "good", found, "For /ide: vaultbridge serve.")
+        yield Finding("Bridge", "bridge", "good", found, f"For /ide: `{name_command(args, 'serve')}`.")
         yield from _check_dead_locks(args)
         return
     if known is not None and running and (known.host != "127.0.0.1" or known.certificate):
@@ -414,7 +415,7 @@ def _write_again(assistant: Assistant, folder: Path | None, name: str) -> str:
     return f"Write the entry again: vaultbridge connect {assistant.name} {where}--name {name}"
 
 
-def _check_companion(vault: Path) -> Iterator[Finding]:
+def _check_companion(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
     from vaultbridge.cli.setup.companion import read_state
 
     try:
@@ -422,12 +423,12 @@ def _check_companion(vault: Path) -> Iterator[Finding]:
     except VaultbridgeError as error:
         yield Finding("Companion", "companion", "warning", error.message, error.hint)
         return
+    install = name_command(args, "companion install")
     if state is None or not state["installed"]:
-        advice = "To review changes in Obsidian: vaultbridge companion install"
+        advice = f"To review changes in Obsidian: {install}"
         yield Finding("Companion", "companion", "unknown", "not installed", advice)
     elif not state["current"]:
-        advice = "vaultbridge companion install"
-        yield Finding("Companion", "companion", "warning", f"an older one, {state['version']}", advice)
+        yield Finding("Companion", "companion", "warning", f"an older one, {state['version']}", install)
     elif not state["enabled"]:
         advice = "Enable it in Obsidian: Settings, Community plugins."
         yield Finding("Companion", "companion", "warning", f"{state['version']}, switched off", advice)
