@@ -161,7 +161,7 @@ def test_a_vault_may_be_named(machine: Machine, named: tuple[str, ...]) -> None:
 
 def test_two_vaults_are_one_too_many(machine: Machine) -> None:
     done = machine.run("--dry-run", "Notes", "-v", "Old Notes")
-    assert done.returncode == 2 and "two vaults" in done.stderr
+    assert done.returncode == 2 and "Two vaults are named" in done.stderr
 
 
 def test_an_assistant_that_refuses_does_not_stop_the_others(machine: Machine) -> None:
@@ -212,6 +212,16 @@ def test_without_a_vault_a_person_is_asked_for_a_folder(machine: Machine) -> Non
     assert code == 0 and "No vault found here or in Obsidian" in output, output
     assert output.count("Type a folder that exists.") == 2
     assert f'"{machine.home / "Notes"}"' in output  # in the diff
+
+
+def test_the_folder_one_is_in_is_offered_if_it_has_notes(machine: Machine) -> None:
+    """As Obsidian, which a newcomer may never have started, would open it."""
+    (machine.home / ".config" / "obsidian" / "obsidian.json").unlink()
+    (machine.home / "Plan.md").write_text("# Plan\n", "utf-8")
+    code, output = machine.type("", "n")
+    assert code == 0 and "This folder has notes:\n" in output, output
+    assert f"  1  {machine.home.name}  {machine.home}\n" in output
+    assert f'"{machine.home}"' in output  # in the diff
 
 
 def test_the_question_is_about_a_note_that_one_would_ask_about(machine: Machine) -> None:

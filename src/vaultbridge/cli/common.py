@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from vaultbridge.cli.parser import USAGE, Parser, ParserRequest, UsageExit
-from vaultbridge.cli.terminal import Terminal, disarm, page_output, read_width, to_one_line
+from vaultbridge.cli.terminal import Terminal, disarm, page_output, read_width, to_one_line, wrap_remark
 from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, VaultbridgeError, VaultNotFound
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
             report(failure, as_json=args.json)
             return FAILED
         usage = parser.brief_usage()
-        sys.stderr.write(f"vaultbridge: {to_one_line(str(failure))}\n{usage}\n")
+        sys.stderr.write(f"{_render_error(failure)}\n{usage}\n")
         if args.json:
             emit({**_describe(failure), "hint": failure.hint or usage})
         return USAGE
@@ -173,9 +173,13 @@ def _is_wrong_usage(parser: Parser, args: argparse.Namespace, error: InvalidArgu
 
 
 def report(error: VaultbridgeError, *, as_json: bool) -> None:
-    sys.stderr.write(f"vaultbridge: {to_one_line(str(error))}\n")
+    sys.stderr.write(f"{_render_error(error)}\n")
     if as_json:
         emit(_describe(error))
+
+
+def _render_error(error: VaultbridgeError) -> str:
+    return wrap_remark(f"vaultbridge: {to_one_line(str(error))}", sys.stderr)
 
 
 def _describe(error: VaultbridgeError) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from vaultbridge.cli.setup.sharing_checks import (
     check_shared_entry,
     check_waiting,
 )
+from vaultbridge.cli.terminal import wrap_remark
 from vaultbridge.errors import PermissionDenied, VaultbridgeError
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 MARKS: Final = {"good": "ok  ", "warning": "warn", "bad": "BAD ", "unknown": "-   "}
 STYLES: Final = {"good": "good", "warning": "warning", "bad": "bad", "unknown": "dim"}
+
+MARK_CELLS: Final = 5
+ARROW: Final = "       -> "
 
 OLDEST_PYTHON: Final = (3, 11)
 
@@ -97,11 +101,10 @@ def _show(args: argparse.Namespace, finding: Finding) -> None:
         emit(finding)
         return
     mark = args.terminal.style(MARKS[finding.status], STYLES[finding.status])
-    say(f"{mark} {finding.name}: {args.terminal.clean(finding.found)}")
-    if finding.fixed:
-        say(f"       -> repaired: {finding.fixed}")
-    elif finding.advice:
-        say(f"       -> {finding.advice}")
+    found = f"{finding.name}: {args.terminal.clean(finding.found)}"
+    say(f"{mark} {wrap_remark(found, sys.stdout, indent=MARK_CELLS)}")
+    if what_to_do := f"repaired: {finding.fixed}" if finding.fixed else finding.advice:
+        say(f"{ARROW}{wrap_remark(what_to_do, sys.stdout, indent=len(ARROW))}")
 
 
 def _check_system(args: argparse.Namespace) -> Iterator[Finding]:

@@ -130,6 +130,7 @@ def list_vaults() -> list[Path]:
 
 
 def _choose_vault(args: argparse.Namespace, *, asks: bool) -> Path:
+    from vaultbridge.server.vault_choice import contains_notes, find_here
     from vaultbridge.vault.obsidian import find_vault
 
     if args.vault and args.vault_by_option:
@@ -146,7 +147,13 @@ def _choose_vault(args: argparse.Namespace, *, asks: bool) -> Path:
         if not vaults:
             raise VaultNotFound(missing, hint="Any folder of Markdown files works: vaultbridge init FOLDER")
         return vaults[0]
-    say("Your vaults:" if vaults else f"{missing} Any folder of Markdown files works.")
+    if vaults:
+        say("Your vaults:")
+    elif contains_notes(here := find_here()):
+        say(f"{missing} This folder has notes:")
+        vaults = [Path(here).resolve()]
+    else:
+        say(f"{missing} Any folder of Markdown files works.")
     for number, vault in enumerate(vaults, 1):
         name = args.terminal.style(vault.name, "heading")
         say(f"  {number}  {name}  {args.terminal.style(str(vault), 'dim')}")
