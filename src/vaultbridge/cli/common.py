@@ -223,6 +223,11 @@ def open_browser(link: str) -> None:
     threading.Thread(target=work, name="browser", daemon=True).start()
 
 
+def remark(text: str, *, indent: int = 0) -> None:
+    """Print a sentence for a person, `indent` cells from the left."""
+    say(f"{' ' * indent}{wrap_remark(text, sys.stdout, indent=indent)}")
+
+
 def say(text: str = "") -> None:
     sys.stdout.write((disarm(text) if sys.stdout.isatty() else text) + "\n")
 

@@ -27,8 +27,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultbridge import event_loop
-from vaultbridge.cli.common import OK, emit, find_cache, open_browser, own_command, run, say
+from vaultbridge.cli.common import OK, emit, find_cache, open_browser, own_command, remark, run, say
 from vaultbridge.cli.parser import Parser
+from vaultbridge.cli.terminal import wrap_remark
 from vaultbridge.errors import EngineFailure, VaultbridgeError, VaultNotFound
 
 if TYPE_CHECKING:
@@ -64,10 +65,11 @@ def _show_page(args: argparse.Namespace) -> int:
         from vaultbridge.server.background import UNUSED_MINUTES
 
         names = ", ".join(vault["name"] for vault in started["vaults"])
-        sys.stderr.write(
+        text = (
             f"Started a bridge for {args.terminal.clean(names)} in the background (process {started['pid']})."
-            f" It stops by itself after {UNUSED_MINUTES} minutes without use.\n"
+            f" It stops by itself after {UNUSED_MINUTES} minutes without use."
         )
+        sys.stderr.write(f"{wrap_remark(text, sys.stderr)}\n")
     if args.json:
         emit({"page": _make_link(where), "started": bool(started)})
     elif args.open or (not args.no_open and sys.stdout.isatty() and has_browser(os.environ)):
@@ -77,7 +79,7 @@ def _show_page(args: argparse.Namespace) -> int:
             if thread.name == "browser":
                 thread.join(OPEN_SECONDS)
         if sys.stdout.isatty():
-            say(f"The page is at {where.link}. If no browser opened it: {own_command()} page --no-open")
+            remark(f"The page is at {where.link}. If no browser opened it: {own_command()} page --no-open")
     else:
         say(_make_link(where))
     return OK

@@ -21,6 +21,7 @@ from vaultbridge.cli.common import (
     find_default_vault,
     find_state,
     open_vault,
+    remark,
     run,
     say,
 )
@@ -62,7 +63,7 @@ def _show_status(args: argparse.Namespace) -> int:
     for known in vaults:
         _show_vault(known, is_served=str(known.folder) in served, as_json=args.json)
     if not bridges and not args.json:
-        say("No bridge is running. `vaultbridge page` opens the page, and starts one for it.")
+        remark("No bridge is running. `vaultbridge page` opens the page, and starts one for it.")
     return OK
 
 
@@ -89,7 +90,7 @@ def _show_bridge(bridge: dict[str, Any]) -> None:
     for editor in bridge["editors"]:
         say(f"  editor {editor['name']} ({editor['app']})")
     if bridge["pausedAll"]:
-        say(f"  {PAUSED_ALL}")
+        remark(PAUSED_ALL, indent=2)
     connected = [assistant for assistant in bridge["assistants"] if assistant["connected"]]
     for assistant in connected:
         for line in _describe_assistant(assistant):
@@ -141,7 +142,7 @@ def _show_vault(known: KnownVault, *, is_served: bool, as_json: bool) -> None:
     if waiting:
         say(f"  {describe_waiting(waiting)}: {_open_page(str(known.folder))}")
     if pauses.everyone:
-        say(f"  {PAUSED_ALL}")
+        remark(PAUSED_ALL, indent=2)
     elif paused:
         say(f"  Paused: {escape_controls(', '.join(paused))}")
 
@@ -347,7 +348,7 @@ def _select(args: argparse.Namespace) -> int:
     if args.json:
         emit(answer)
     else:
-        say(f"{answer['path']} is selected; {_count_assistants(answer['assistants'])} connected.")
+        remark(f"{answer['path']} is selected; {_count_assistants(answer['assistants'])} connected.")
     return OK
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import sys
 from contextlib import suppress
 from operator import attrgetter
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from vaultbridge.cli.common import FAILED, OK, emit, report, run, say
+from vaultbridge.cli.common import FAILED, OK, emit, own_command, remark, report, run, say
 from vaultbridge.cli.parser import OPTION_HELP, Parser
 from vaultbridge.cli.setup.connect import (
     advise_on_path,
@@ -335,14 +336,19 @@ def _report(
             say(f"{terminal.style('✗', 'bad')} {assistant.title}: {outcome.problem}")
         elif not args.remove:
             started = f"started and answered with {outcome.tools} tools in {outcome.seconds:.1f} s"
-            say(f"{terminal.style('✓', 'good')} {assistant.title}: {started}.\n  {assistant.then}")
+            say(f"{terminal.style('✓', 'good')} {assistant.title}: {started}.")
+            remark(assistant.then, indent=2)
     if args.remove:
         removed = any(outcome.changed for outcome in outcomes)
         say("Removed." if removed else "There was nothing to remove.")
     elif any(not outcome.problem for outcome in outcomes):
         say(f"\nThen ask it:\n  {terminal.style(question, 'heading')}")
         if advice := advise_on_path():
-            say(f"\n{advice}")
+            say()
+            remark(advice)
+        if vault not in list_vaults():
+            say("\nObsidian has not opened this folder yet, so name it in a terminal:")
+            say(f"  {own_command()} search -v {shlex.quote(str(vault))} WORDS")
 
 
 def _describe(outcome: _Outcome) -> dict[str, Any]:
