@@ -212,6 +212,16 @@ def test_people_get_areas_marks_and_advice(machine: Machine) -> None:
     assert "       -> To review changes in Obsidian: vaultbridge companion install" in shown
 
 
+def test_the_companion_is_not_advised_for_a_folder_that_obsidian_has_not_opened(machine: Machine) -> None:
+    """`companion install` refuses it."""
+    fresh = machine.home / "Fresh"
+    fresh.mkdir()
+    done = machine.run("doctor", "-v", str(fresh), "--json")
+    found = {row["name"]: row for row in map(json.loads, done.stdout.splitlines())}
+    assert "open the folder there once as a vault, then: vaultbridge" in found["companion"]["advice"]
+    assert machine.run("companion", "install", "-v", str(fresh)).returncode == 1
+
+
 PLUGIN = '''
 from vaultbridge.plugins import tool
 

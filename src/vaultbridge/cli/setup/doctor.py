@@ -429,6 +429,8 @@ def _check_companion(args: argparse.Namespace, vault: Path) -> Iterator[Finding]
     install = name_command(args, "companion install")
     if state is None or not state["installed"]:
         advice = f"To review changes in Obsidian: {install}"
+        if not (vault / ".obsidian").is_dir():
+            advice = f"To review changes in Obsidian, open the folder there once as a vault, then: {install}"
         yield Finding("Companion", "companion", "unknown", "not installed", advice)
     elif not state["current"]:
         yield Finding("Companion", "companion", "warning", f"an older one, {state['version']}", install)

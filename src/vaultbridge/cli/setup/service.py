@@ -81,10 +81,8 @@ def _install(args: argparse.Namespace) -> int:
                 say(f"$ {shlex.join(command)}")
         return OK
     check_system(service, kind)
-    # One that `vaultbridge page` has started may hold the port that the service would like to have.
     own_port = installed.port if installed is not None else 0
     running = [where for where in end_temporary(os.environ) if where.port != own_port]
-    service = _make_service(args, installed)
     if clash := next((where for where in running if where.port == service.port), None):
         raise EngineFailure(
             f"Process {clash.pid} is a bridge at the same port ({service.port}).",
