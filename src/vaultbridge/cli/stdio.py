@@ -80,7 +80,7 @@ def explain_to_person(command: str, advice: str) -> None:
         return
     if typed and sys.stderr is not None:
         sys.stderr.write(
-            f"vaultbridge {command}: This is an MCP server. Assistants start it, and send it messages on"
+            f"vaultbridge {command}: This is an MCP server.\nAssistants start it, and send it messages on"
             f" standard input.\n{advice}\nTo use your notes here: `vaultbridge --help`. In a browser:"
             " `vaultbridge page`.\nWaiting for messages. Press Ctrl+C to stop.\n"
         )
