@@ -68,7 +68,7 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
         if isinstance(failure, VaultNotFound):
             _explain_missing_vault(parser, argv, failure)
         if getattr(args, "vault_given", False):
-            _name_vault_to_confirm(args, failure)
+            _name_vault_in_hint(args, failure)
         if not (isinstance(failure, InvalidArgument) and _is_wrong_usage(parser, args, failure)):
             report(failure, as_json=args.json)
             return FAILED
@@ -110,12 +110,11 @@ def _find_missing_vault(args: argparse.Namespace) -> VaultNotFound | None:
     return None
 
 
-def _name_vault_to_confirm(args: argparse.Namespace, error: VaultbridgeError) -> None:
-    """The engine's command for a vault that looks different does not say where the vault is, because others
-    may read it; here it can be pasted in any folder."""
-    from vaultbridge.vault.paths import CONFIRM
-
-    error.hint = error.hint.replace(CONFIRM, f"`{name_command(args, 'index --accept')}`")
+def _name_vault_in_hint(args: argparse.Namespace, error: VaultbridgeError) -> None:
+    """The engine's errors do not say where the vault is, because others may read them; here the command can
+    be pasted in any folder."""
+    for command in ("index --accept", "serve"):
+        error.hint = error.hint.replace(f"`vaultbridge {command}`", f"`{name_command(args, command)}`")
 
 
 def _explain_missing_vault(parser: Parser, argv: list[str], error: VaultNotFound) -> None:

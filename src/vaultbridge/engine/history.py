@@ -193,7 +193,9 @@ class History:
         self._catch_up()
         entry = self._journal.entry(number)
         if not self._is_visible(entry):
-            raise InvalidArgument(f"The journal has no change {number}.", argument="id")
+            raise InvalidArgument(
+                f"There is no change {number}.", argument="id", hint="history lists the changes."
+            )
         return entry
 
     def change(self, number: int) -> tuple[HistoryEntry, tuple[FileVersions, ...]]:
