@@ -189,7 +189,7 @@ def _without_status(text: str) -> list[str]:
 
 
 def check_crlf(session: Session, vault: Path) -> Verdict:
-    """A property is set in a note with Windows' line endings, and a line appended: do all lines still end so?"""
+    """A property is set in a note with Windows' line endings, and a line appended: do all still end so?"""
     if session.server.can("set_property"):
         set_status(session, "Windows.md")
     change(session, "append", path="Windows.md", text="One more line.")
