@@ -28,6 +28,10 @@ SAY = {
     "would be it": "it would be",
     "There are: ": "Choose one of:",
     r"is not possible; write": "give",
+    "cannot be read so": "is not valid in this syntax",
+    "What it says:": "Its log:",
+    "Without any, it is": "By default it is",
+    r"(vault|folder|program)\b[^.]{0,40} is not there\"": "is missing",
 }
 """What not to write (a regular expression), and what to say instead."""
 

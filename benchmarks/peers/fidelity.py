@@ -189,7 +189,7 @@ def _without_status(text: str) -> list[str]:
 
 
 def check_crlf(session: Session, vault: Path) -> Verdict:
-    """A property is set in a note with Windows' line ends, and a line appended: lines that end otherwise."""
+    """A property is set in a note with Windows' line endings, and a line appended: do all still end so?"""
     if session.server.can("set_property"):
         set_status(session, "Windows.md")
     change(session, "append", path="Windows.md", text="One more line.")
@@ -357,7 +357,7 @@ SHARED = {
     "property_edit": Check(
         "other bytes changed by setting one property", check_property_edit, "set_property"
     ),
-    "crlf": Check("Windows' line ends", check_crlf, "append"),
+    "crlf": Check("Windows' line endings", check_crlf, "append"),
     "final_newline": Check("newline at the end, or none", check_final_newline, "set_property"),
     "append_line": Check("append to a last line without newline", append_line, "append"),
     "duplicate_heading": Check(

@@ -29,9 +29,10 @@ def usage() -> str:
     return "\n\n".join(
         (
             "usage: vaultbridge COMMAND …",
-            "Connects an Obsidian vault to AI assistants.\nNew here? `vaultbridge init` sets it up.",
+            "Connects an Obsidian vault to AI assistants.",
             *groups,
-            "`vaultbridge help COMMAND` explains one.",
+            # Last, because this is longer than most screens.
+            "`vaultbridge help COMMAND` explains one. New here? Run `vaultbridge init`.",
         )
     )
 

@@ -48,6 +48,19 @@ async def test_over_a_websocket_all_kinds_are_listed_and_cut_to_the_terminal() -
         assert all(len(line) <= 80 for line in out.splitlines())
 
 
+async def test_tools_with_many_arguments_fit_too(tmp_path: Path) -> None:
+    """As ours, whose arguments alone are wider than a terminal."""
+    (tmp_path / ".obsidian").mkdir()
+    code, out, _ = await call(f"{sys.executable} -m vaultbridge stdio {tmp_path}", "--color", "never")
+    assert code == 0
+    lines = out.partition("Tools (27)\n")[2].partition("\n\n")[0].splitlines()
+    assert max(map(len, lines)) <= 80
+    at = next(number for number, line in enumerate(lines) if line.startswith("  obsidian_edit_note "))
+    assert "Change a note, or all that a query finds" in lines[at]
+    assert lines[at + 1].startswith("      op* content heading create ")
+    assert lines[at + 2].startswith("      ")
+
+
 async def test_json_holds_the_server_and_every_primitive() -> None:
     async with core_server() as port:
         code, out, _ = await call(f"ws://127.0.0.1:{port}", "--json")

@@ -66,7 +66,7 @@ def test_install_again_updates_and_keeps_what_is_not_ours(run: Run, vault: Path)
     manifest.write_text(json.dumps({"id": "vaultbridge", "version": "0.0.1"}), "utf-8")
     (find_plugin_folder(vault) / "data.json").write_text("{}", "utf-8")
     assert json.loads(run("status", vault, "--json").stdout)["current"] is False
-    assert "To update: vaultbridge companion install" in run("status", vault).stdout
+    assert f"To update: vaultbridge companion install -v {vault}\n" in run("status", vault).stdout
     done = run("install", vault)
     assert done.stdout.startswith(f"Updated the companion from 0.0.1 to {vaultbridge.__version__}.")
     assert (find_plugin_folder(vault) / "data.json").read_text("utf-8") == "{}"

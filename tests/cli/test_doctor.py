@@ -112,7 +112,7 @@ def test_a_vault_that_is_gone_is_named(machine: Machine) -> None:
     entry = {"command": sys.executable, "args": ["-m", "vaultbridge", "stdio", str(gone)]}
     (machine.home / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": {"g": entry}}), "utf-8")
     found = machine.run_doctor(code=1)["cursor g"]
-    assert found["found"] == f"its vault {gone} is not there"
+    assert found["found"] == f"its vault {gone} is missing"
     assert "--remove --name g" in found["advice"]
 
 
@@ -214,6 +214,16 @@ def test_people_get_areas_marks_and_advice(machine: Machine) -> None:
         "System", "Vault", "Index", "Bridge", "Assistants", "Companion",
     ]  # fmt: skip
     assert "       -> To review changes in Obsidian: vaultbridge companion install" in shown
+
+
+def test_the_companion_is_not_advised_for_a_folder_that_obsidian_has_not_opened(machine: Machine) -> None:
+    """`companion install` refuses it."""
+    fresh = machine.home / "Fresh"
+    fresh.mkdir()
+    done = machine.run("doctor", "-v", str(fresh), "--json")
+    found = {row["name"]: row for row in map(json.loads, done.stdout.splitlines())}
+    assert "open the folder there once as a vault, then: vaultbridge" in found["companion"]["advice"]
+    assert machine.run("companion", "install", "-v", str(fresh)).returncode == 1
 
 
 PLUGIN = '''

@@ -131,9 +131,8 @@ async def test_without_a_bridge_each_command_says_how_to_start_one(tmp_path: Pat
     ):
         code, out, err = await nobody.command(name, vault, *rest)
         assert (code, out) == (1, ""), name
-        assert (
-            err == "vaultbridge: No bridge is running for this vault. Start one with `vaultbridge serve`.\n"
-        )
+        start = f"`vaultbridge serve -v {vault}`"
+        assert err == f"vaultbridge: No bridge is running for this vault. Start one with {start}.\n"
 
 
 async def test_status_names_bridges_clients_and_their_last_messages(server: Served, vault: Path) -> None:

@@ -256,7 +256,7 @@ def test_a_configuration_that_is_named_and_missing_is_refused(tmp_path: Path, li
     check_error(done)
     # For `stdio`, whatever it cannot start with is wrong usage.
     assert done.returncode == (2 if words[0] == "stdio" else 1) and not done.stdout
-    assert b"There is no file 'mine.toml', which VAULTBRIDGE_CONFIG names." in done.stderr
+    assert b"VAULTBRIDGE_CONFIG names the file 'mine.toml', which does not exist." in done.stderr
     assert not (tmp_path / "config").exists(), "a token was made where no server looks for it"
 
 
@@ -267,8 +267,8 @@ def test_doctor_says_that_the_named_configuration_is_missing(tmp_path: Path) -> 
     rows = [json.loads(row) for row in done.stdout.splitlines()]
     (found,) = [row for row in rows if row["name"] == "configuration"]
     assert (done.returncode, found["status"]) == (1, "bad")
-    assert "which VAULTBRIDGE_CONFIG names" in found["found"]
-    assert found["advice"].startswith("Name a file that is there")
+    assert "VAULTBRIDGE_CONFIG names" in found["found"]
+    assert found["advice"].startswith("Name a file that exists")
     assert {row["area"] for row in rows} >= {"System", "Vault", "Index", "Assistants"}, "the rest is checked"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -48,14 +49,14 @@ class Machine:
     def run(self, *args: str) -> subprocess.CompletedProcess[str]:
         return run_command("init", *args, env=self.environ, cwd=self.home)
 
-    def type(self, *answers: str) -> tuple[int, str]:
+    def type(self, *answers: str, folder: str = "") -> tuple[int, str]:
         """Run it on a terminal, and answer each question when it is asked."""
         ours, theirs = pty.openpty()
         output = ""
         left = list(answers)
         with subprocess.Popen(
             [sys.executable, "-m", "vaultbridge", "init"],
-            cwd=self.home,
+            cwd=self.home / folder,
             env=self.environ,
             stdin=theirs,
             stdout=theirs,
@@ -161,7 +162,7 @@ def test_a_vault_may_be_named(machine: Machine, named: tuple[str, ...]) -> None:
 
 def test_two_vaults_are_one_too_many(machine: Machine) -> None:
     done = machine.run("--dry-run", "Notes", "-v", "Old Notes")
-    assert done.returncode == 2 and "two vaults" in done.stderr
+    assert done.returncode == 2 and "Two vaults are named" in done.stderr
 
 
 def test_an_assistant_that_refuses_does_not_stop_the_others(machine: Machine) -> None:
@@ -212,6 +213,23 @@ def test_without_a_vault_a_person_is_asked_for_a_folder(machine: Machine) -> Non
     assert code == 0 and "No vault found here or in Obsidian" in output, output
     assert output.count("Type a folder that exists.") == 2
     assert f'"{machine.home / "Notes"}"' in output  # in the diff
+
+
+def test_the_folder_one_is_in_is_offered_if_it_has_notes(machine: Machine) -> None:
+    """A newcomer may never have opened it in Obsidian."""
+    (machine.home / ".config" / "obsidian" / "obsidian.json").unlink()
+    fresh = machine.home / "Fresh notes"
+    fresh.mkdir()
+    (fresh / "Plan.md").write_text("# Plan\n", "utf-8")
+    code, output = machine.type("", "", folder="Fresh notes")
+    assert code == 0 and f"This folder has notes:\n  1  Fresh notes  {fresh}\n" in output, output
+    assert f'"{fresh}"' in output  # in the diff
+    # In a terminal, it is still not a vault that is found without being named.
+    command = output.partition("name it in a terminal:\n  ")[2].partition(" WORDS")[0]
+    done = subprocess.run(
+        [*shlex.split(command), "Plan"], env=machine.environ, capture_output=True, text=True, timeout=BOUND
+    )
+    assert done.returncode == 0 and "Plan.md" in done.stdout, done.stderr
 
 
 def test_the_question_is_about_a_note_that_one_would_ask_about(machine: Machine) -> None:

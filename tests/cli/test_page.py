@@ -103,10 +103,13 @@ def test_serve_prints_a_link_that_works_once_where_it_is_wanted(tmp_path: Path) 
         # Who never had a link learns nothing about this machine.
         status, explanation = exchange(link[1], "guessed")
         assert status == 403 and str(tmp_path) not in json.dumps(explanation)
-        stdio = re.search(r"a client that spawns +(.+)", shown)
+        stdio = re.search(r"any MCP client, over stdio:\n +(.+)", shown)
         assert stdio is not None
         command = shlex.split(stdio[1])
         assert command[-2:] == ["stdio", vault]
+        # With paths of an ordinary length, no line is broken in a terminal of 80 columns.
+        short = shown.replace(shlex.join(command[:-2]), "vaultbridge").replace(vault, "/home/me/Notes")
+        assert max(len(line.rstrip("\n")) for line in short.splitlines()) < 80
         done = subprocess.run(
             [*command[:-2], "--version"], env={"PATH": ""}, capture_output=True, timeout=BOUND, check=True
         )

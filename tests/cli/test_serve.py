@@ -165,7 +165,7 @@ async def test_a_port_in_use_is_reported(vault: Path, tmp_path: Path) -> None:
         (["--allow-host", "nas:3000"], 2, "without a port"),
         (["--allow-origin", "notes.example"], 2, "Write it like https://notes.example"),
         (["--host", "localhost:3000"], 2, "without a port"),
-        (["--config", "nowhere.toml"], 2, "There is no file 'nowhere.toml', which --config names."),
+        (["--config", "nowhere.toml"], 2, "--config names the file 'nowhere.toml', which does not exist."),
     ],
 )
 def test_what_cannot_be_served_is_reported_before_anything_is_opened(

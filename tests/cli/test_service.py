@@ -220,6 +220,9 @@ def test_the_temporary_bridge_makes_way_for_the_service(machine: Machine, vault:
     config.write_text(f"[server]\nport = {port}\n", "utf-8")
     page = machine.answer("page", vault)
     assert page["started"] and f":{port}/" in page["page"]
+    config.unlink()
+    shown = machine.answer("service", "install", vault, "--dry-run")
+    assert f'"--port" "{port}"' in shown["text"], "an open page stays connected"
     machine.answer("service", "install", vault)
     assert machine.answer("page", vault) == {"page": page["page"], "started": False}
     machine.run("service", "remove")

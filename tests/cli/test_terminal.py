@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.files import write_vault
 from support.terminal import open_terminal
 from vaultbridge.cli.common import render_progress
 from vaultbridge.cli.terminal import NARROWEST, Terminal, measure, render_table
@@ -159,6 +161,43 @@ def test_a_pipe_gets_the_note_as_it_is(vault: Path) -> None:
         check=True,
     )
     assert done.stdout == b"- [ ] call \x1b]0;evil\x07 back\n"
+
+
+def test_a_remark_is_broken_between_words_and_never_within_a_command(tmp_path: Path) -> None:
+    """A terminal of 80 columns would break a word in two; and a line break in a command is pasted too."""
+    notes = tmp_path / "My notes"
+    write_vault(notes, {"Plan.md": "roof\n"})
+    shutil.rmtree(notes / ".obsidian", ignore_errors=True)
+    env = make_terminal_environ(notes)
+    command = [sys.executable, "-m", "vaultbridge"]
+    with open_terminal([*command, "search", "roof"], cwd=notes, env=env) as terminal:
+        assert terminal.wait() == 1
+    lines = terminal.shown.splitlines()
+    assert lines[0].startswith("vaultbridge: No vault found here or in Obsidian.")
+    assert len(lines) > 2 and max(map(len, lines[:-1])) <= 80
+    assert lines[-1].endswith("vaultbridge search -v . roof"), "the command is whole"
+    piped = subprocess.run(
+        [*command, "search", "roof"],
+        cwd=notes,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert piped.stderr.count("\n") == 1, "a program gets one line"
+
+
+def test_what_doctor_finds_is_broken_between_words(tmp_path: Path) -> None:
+    nowhere = tmp_path / "empty"
+    nowhere.mkdir()
+    command = [sys.executable, "-m", "vaultbridge", "doctor", "--color", "never"]
+    with open_terminal(command, cwd=nowhere, env=make_terminal_environ(nowhere)) as terminal:
+        assert terminal.wait() == 1
+    advice = (
+        "       -> Name one with -v FOLDER, change into its folder, or set\n          VAULTBRIDGE_VAULT.\n"
+    )
+    assert advice in terminal.shown
 
 
 def test_long_output_goes_through_the_pager(vault: Path, tmp_path: Path) -> None:

@@ -49,7 +49,8 @@ async def test_changes_that_wait_are_counted_without_a_bridge(tmp_path: Path, va
     home = Served(tmp_path / "home")
     assert "waiting" not in (await home.command("status"))[1]
     propose(home, vault)
-    assert "1 change is waiting for your review: vaultbridge page" in (await home.command("status"))[1]
+    shown = (await home.command("status"))[1]
+    assert f"1 change is waiting for your review: vaultbridge page {vault}\n" in shown
     propose(home, vault, "and more")
     status = json.loads((await home.command("status", "--json"))[1])
     assert (status["vault"], status["waiting"], status["sessions"]) == (str(vault), 2, [])
@@ -84,4 +85,4 @@ async def test_doctor_finds_no_fault_in_a_bridge_that_is_not_for_claude_code(
 ) -> None:
     async with served(tmp_path / "home", vault, "--no-ide") as server:
         found = (await read_doctor(server, vault))["bridge"]
-        assert (found["status"], found["advice"]) == ("good", "For /ide: vaultbridge serve.")
+        assert (found["status"], found["advice"]) == ("good", f"For /ide: `vaultbridge serve -v {vault}`.")

@@ -251,6 +251,8 @@ async def test_the_api_key_of_other_bridges_is_the_token(
         # Both headers may say the same, and nothing else.
         assert await served.status(**key, **make_bearer(secret)) == 200
         assert await served.status(**key, **make_bearer("other")) == 401
+        _, another = served.tokens.make("tablet")
+        assert await served.status(**key, **make_bearer(another)) == 401, "not even that of another token"
         twice = [("X-ObsiScripta-Api-Key", secret)] * 2
         async with served.http.get(f"{served.url}/bridge/v1/tools", headers=twice) as response:
             assert response.status == 401

@@ -116,7 +116,7 @@ def test_a_file_that_is_named_has_to_be_there(tmp_path: Path, linked: bool) -> N
         for use in (chosen.load, chosen.check):
             with pytest.raises(InvalidArgument) as refused:
                 use()
-            assert refused.value.message == f"There is no file 'mine.toml', which {named_by} names."
+            assert refused.value.message == f"{named_by} names the file 'mine.toml', which does not exist."
             assert f"leave {named_by} out" in refused.value.hint
             assert str(tmp_path) not in str(refused.value)
     (tmp_path / ("away.toml" if linked else "mine.toml")).write_text("[scope]\nread_only = true\n", "utf-8")

@@ -151,7 +151,7 @@ def test_the_port_stays(tmp_path: Path) -> None:
     configured = Config(server=ServerConfig(port=4567))
     assert choose_port({}, configured, SERVICE) == 3456
     assert choose_port({}, configured, None) == 4567
-    assert 0 < choose_port({}, Config(), None) < 65536
+    assert 0 < choose_port({"HOME": str(tmp_path)}, Config(), None) < 65536
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="systemd is Linux's")

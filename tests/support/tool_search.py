@@ -38,6 +38,12 @@ ASKED = {
     "selected text": "active",
     "insert image": "add_attachment",
     "move notes by tag": "move_note",
+    "checklist": "tasks",
+    "overdue": "tasks",
+    "picture": "attachment",
+    "add a picture": "add_attachment",
+    "graph": "links",
+    "dataview": "base_query",
 }
 """What users call something, and the tool that does it."""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from support.tools import Small, ToolHarness
 from vaultbridge.errors import InvalidArgument, InvalidQuery, NoteNotFound
+from vaultbridge.tools.standard import standard_catalog
 from vaultbridge.vault.scope import Scope
 
 NOTES: dict[str, str | bytes] = {
@@ -98,6 +99,9 @@ def test_a_base_block_runs_in_the_context_of_its_note(small: Small) -> None:
     harness = small({**NOTES, "B.md": "---\nn: 2\n---\n```base\nviews: []\n```\n" + block})
     assert "| A |" in harness.text("base_query", name="B", block=2)
     assert "| A |" not in harness.text("base_query", name="B", block=2, this="f/C")
+    # A model that sees only the schema knows of it.
+    (listed,) = (tool for tool in standard_catalog().list_tools(prefix="") if tool.name == "base_query")
+    assert listed.input_schema["properties"]["this"]["description"] == "Note that `this` means"
     assert harness.catch_refusal(InvalidArgument, "base_query", name="B", block=3).argument == "block"
 
 

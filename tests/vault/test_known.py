@@ -103,7 +103,7 @@ def test_a_missing_vault_lists_the_known_ones_by_name(
     with pytest.raises(VaultNotFound) as caught:
         find_vault("Nope", environ=environ, platform="linux")
     assert str(caught.value) == "There is no vault 'Nope'. Known vaults: Work, Notes."
-    with pytest.raises(VaultNotFound, match="its folder is not there"):
+    with pytest.raises(VaultNotFound, match="its folder is missing"):
         find_vault("Notes", environ=environ, platform="linux")
     (tmp_path / "file").write_text("")
     with pytest.raises(VaultNotFound, match="is a file"):

@@ -16,6 +16,7 @@ import os
 import shutil
 import signal
 import sys
+import textwrap
 import time
 from pathlib import Path
 from typing import Any, Final
@@ -194,7 +195,8 @@ def _summarize(entry: Primitive) -> str:
 
 
 def _print_table(rows: list[tuple[str, str, str]], terminal: Terminal) -> None:
-    """Print columns as wide as needed; the last is cut at the terminal's edge."""
+    """Print columns as wide as needed; the last is cut at the terminal's edge. If the arguments leave it no
+    room, they follow on lines of their own."""
     rows = [
         (terminal.clean(name), terminal.clean(arguments), terminal.clean(summary))
         for name, arguments, summary in rows
@@ -203,13 +205,17 @@ def _print_table(rows: list[tuple[str, str, str]], terminal: Terminal) -> None:
     first = max(len(row[0]) for row in rows)
     second = max(len(row[1]) for row in rows)
     gap = 2 if second else 0
-    room = max(NARROWEST, width - 2 - first - 2 - second - gap)
+    room = width - 2 - first - 2 - second - gap
+    below = second > 0 and room < NARROWEST
+    room = max(NARROWEST, room + second + gap if below else room)
     for name, arguments, summary in rows:
         if len(summary) > room:
             summary = summary[: room - 1] + "…"
         names = f"{terminal.style(name, 'path')}{' ' * (first - len(name))}"
         given = f"{terminal.style(arguments, 'dim')}{' ' * (second - len(arguments) + gap)}"
-        sys.stdout.write(f"  {names}  {given}{summary}".rstrip() + "\n")
+        sys.stdout.write(f"  {names}  {'' if below else given}{summary}".rstrip() + "\n")
+        for line in textwrap.wrap(arguments, max(NARROWEST, width - 6)) if below else ():
+            sys.stdout.write(f"      {terminal.style(line, 'dim')}\n")
 
 
 def _say(text: str) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from vaultbridge.cli.parser import USAGE, Parser, ParserRequest, UsageExit
-from vaultbridge.cli.terminal import Terminal, disarm, page_output, read_width, to_one_line
+from vaultbridge.cli.terminal import Terminal, disarm, page_output, read_width, to_one_line, wrap_remark
 from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, VaultbridgeError, VaultNotFound
 
 if TYPE_CHECKING:
@@ -67,11 +67,13 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
             failure.hint = "`vaultbridge search` finds notes by their words."
         if isinstance(failure, VaultNotFound):
             _explain_missing_vault(parser, argv, failure)
+        if getattr(args, "vault_given", False):
+            _name_vault_in_hint(args, failure)
         if not (isinstance(failure, InvalidArgument) and _is_wrong_usage(parser, args, failure)):
             report(failure, as_json=args.json)
             return FAILED
         usage = parser.brief_usage()
-        sys.stderr.write(f"vaultbridge: {to_one_line(str(failure))}\n{usage}\n")
+        sys.stderr.write(f"{_render_error(failure)}\n{usage}\n")
         if args.json:
             emit({**_describe(failure), "hint": failure.hint or usage})
         return USAGE
@@ -106,6 +108,13 @@ def _find_missing_vault(args: argparse.Namespace) -> VaultNotFound | None:
         except VaultbridgeError:
             pass
     return None
+
+
+def _name_vault_in_hint(args: argparse.Namespace, error: VaultbridgeError) -> None:
+    """The engine's errors do not say where the vault is, because others may read them; here the command can
+    be pasted in any folder."""
+    for command in ("index --accept", "serve"):
+        error.hint = error.hint.replace(f"`vaultbridge {command}`", f"`{name_command(args, command)}`")
 
 
 def _explain_missing_vault(parser: Parser, argv: list[str], error: VaultNotFound) -> None:
@@ -163,9 +172,13 @@ def _is_wrong_usage(parser: Parser, args: argparse.Namespace, error: InvalidArgu
 
 
 def report(error: VaultbridgeError, *, as_json: bool) -> None:
-    sys.stderr.write(f"vaultbridge: {to_one_line(str(error))}\n")
+    sys.stderr.write(f"{_render_error(error)}\n")
     if as_json:
         emit(_describe(error))
+
+
+def _render_error(error: VaultbridgeError) -> str:
+    return wrap_remark(f"vaultbridge: {to_one_line(str(error))}", sys.stderr)
 
 
 def _describe(error: VaultbridgeError) -> dict[str, Any]:
@@ -209,6 +222,11 @@ def open_browser(link: str) -> None:
     threading.Thread(target=work, name="browser", daemon=True).start()
 
 
+def remark(text: str, *, indent: int = 0) -> None:
+    """Print a sentence for a person, `indent` cells from the left."""
+    say(f"{' ' * indent}{wrap_remark(text, sys.stdout, indent=indent)}")
+
+
 def say(text: str = "") -> None:
     sys.stdout.write((disarm(text) if sys.stdout.isatty() else text) + "\n")
 
@@ -225,6 +243,13 @@ def repeat_vault(args: argparse.Namespace) -> str:
     from shlex import quote
 
     return f"{quote(args.vault)} " if args.vault_given else ""
+
+
+def name_command(args: argparse.Namespace, command: str) -> str:
+    """Write a command about the same vault, for the user to paste in the folder where this one was typed."""
+    from shlex import quote
+
+    return f"vaultbridge {command}{f' -v {quote(args.vault)}' if args.vault_given else ''}"
 
 
 def open_vault(name: str, *, with_model: bool = False, **options: Any) -> DirectEngine:

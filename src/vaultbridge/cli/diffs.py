@@ -132,7 +132,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("id", metavar="ID", nargs="?", help="show this change, or accept or reject it")
     decision = parser.add_mutually_exclusive_group()
     decision.add_argument("--accept", action="store_true", help="accept it: the change is written")
-    decision.add_argument("--reject", action="store_true", help="refuse it")
+    decision.add_argument("--reject", action="store_true", help="reject it: nothing is written")
     decision.add_argument("--decided", action="store_true", help="list earlier ones and their outcome")
     decision.add_argument("--watch", action="store_true", help="show each change as it arrives, and ask")
     parser.add_argument(

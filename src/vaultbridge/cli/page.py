@@ -27,8 +27,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultbridge import event_loop
-from vaultbridge.cli.common import OK, emit, find_cache, open_browser, own_command, run, say
+from vaultbridge.cli.common import OK, emit, find_cache, open_browser, own_command, remark, run, say
 from vaultbridge.cli.parser import Parser
+from vaultbridge.cli.terminal import wrap_remark
 from vaultbridge.errors import EngineFailure, VaultbridgeError, VaultNotFound
 from vaultbridge.system import make_private_folder
 
@@ -55,7 +56,7 @@ def main(argv: list[str]) -> int:
     parser.add_vault(needed=False)
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--open", action="store_true", help="open it in your browser, even outside a terminal")
-    group.add_argument("--no-open", action="store_true", help="print the link. Keep it to yourself")
+    group.add_argument("--no-open", action="store_true", help="only print the link; keep it to yourself")
     return run(parser, argv, _show_page)
 
 
@@ -65,10 +66,11 @@ def _show_page(args: argparse.Namespace) -> int:
         from vaultbridge.server.background import UNUSED_MINUTES
 
         names = ", ".join(vault["name"] for vault in started["vaults"])
-        sys.stderr.write(
+        text = (
             f"Started a bridge for {args.terminal.clean(names)} in the background (process {started['pid']})."
-            f" It stops by itself after {UNUSED_MINUTES} minutes without use.\n"
+            f" It stops by itself after {UNUSED_MINUTES} minutes without use."
         )
+        sys.stderr.write(f"{wrap_remark(text, sys.stderr)}\n")
     if args.json:
         emit({"page": _make_link(where), "started": bool(started)})
     elif args.open or (not args.no_open and sys.stdout.isatty() and has_browser(os.environ)):
@@ -78,7 +80,7 @@ def _show_page(args: argparse.Namespace) -> int:
             if thread.name == "browser":
                 thread.join(OPEN_SECONDS)
         if sys.stdout.isatty():
-            say(f"The page is at {where.link}. If no browser opened it: {own_command()} page --no-open")
+            remark(f"The page is at {where.link}. If no browser opened it: {own_command()} page --no-open")
     else:
         say(_make_link(where))
     return OK

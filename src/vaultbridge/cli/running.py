@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +21,7 @@ from vaultbridge.cli.common import (
     find_default_vault,
     find_state,
     open_vault,
+    remark,
     run,
     say,
 )
@@ -60,7 +62,7 @@ def _show_status(args: argparse.Namespace) -> int:
     for known in vaults:
         _show_vault(known, is_served=str(known.folder) in served, as_json=args.json)
     if not bridges and not args.json:
-        say("No bridge is running. `vaultbridge page` opens the page, and starts one for it.")
+        remark("No bridge is running. `vaultbridge page` opens the page, and starts one for it.")
     return OK
 
 
@@ -83,11 +85,11 @@ def _show_bridge(bridge: dict[str, Any]) -> None:
     if bridge["focus"]:
         say(f"  open in an editor: {escape_controls(bridge['focus'])}")
     if bridge["waiting"]:
-        say(f"  {describe_waiting(bridge['waiting'])}: vaultbridge page")
+        say(f"  {describe_waiting(bridge['waiting'])}: {_open_page(bridge['folder'])}")
     for editor in bridge["editors"]:
         say(f"  editor {editor['name']} ({editor['app']})")
     if bridge["pausedAll"]:
-        say(f"  {PAUSED_ALL}")
+        remark(PAUSED_ALL, indent=2)
     connected = [assistant for assistant in bridge["assistants"] if assistant["connected"]]
     for assistant in connected:
         for line in _describe_assistant(assistant):
@@ -98,6 +100,11 @@ def _show_bridge(bridge: dict[str, Any]) -> None:
         if not assistant["connected"] and assistant["summary"]:
             left = _show_time(assistant["ended"] or assistant["last"])
             say(f"  {assistant['name']}, disconnected since {left}: {assistant['summary']}")
+
+
+def _open_page(folder: str) -> str:
+    """The command names the vault: `status` is about all of them, whatever folder it is typed in."""
+    return escape_controls(f"vaultbridge page {shlex.quote(folder)}")
 
 
 def _show_vault(known: KnownVault, *, is_served: bool, as_json: bool) -> None:
@@ -131,9 +138,9 @@ def _show_vault(known: KnownVault, *, is_served: bool, as_json: bool) -> None:
     if is_served:
         return  # said of its bridge
     if waiting:
-        say(f"  {describe_waiting(waiting)}: vaultbridge page")
+        say(f"  {describe_waiting(waiting)}: {_open_page(str(known.folder))}")
     if pauses.everyone:
-        say(f"  {PAUSED_ALL}")
+        remark(PAUSED_ALL, indent=2)
     elif paused:
         say(f"  Paused: {escape_controls(', '.join(paused))}")
 
@@ -314,7 +321,7 @@ def _find_paused(name: str, pauses: Pauses) -> dict[str, str]:
         raise InvalidArgument(
             f"No assistant called {name[:60]!r} is paused.",
             argument="assistant",
-            hint=f"Paused: {', '.join(sorted(known.values()))}." if known else "None is.",
+            hint=f"Paused: {', '.join(sorted(known.values()))}." if known else "No assistant is paused.",
         )
     return labels
 
@@ -339,7 +346,7 @@ def _select(args: argparse.Namespace) -> int:
     if args.json:
         emit(answer)
     else:
-        say(f"{answer['path']} is selected; {_count_assistants(answer['assistants'])} connected.")
+        remark(f"{answer['path']} is selected; {_count_assistants(answer['assistants'])} connected.")
     return OK
 
 

@@ -30,7 +30,7 @@ as in Obsidian: words are joined by AND; OR, -word, "a phrase", (groups), /regex
   file: path: content: tag:#x line:(…) block:(…) section:(…)
   task: task-todo: task-done: match-case: ignore-case:
   [property] [property:value] [property:>5] [property:null]
-Without --exact, a query that cannot be read so, or finds nothing, is ranked by its words."""
+Without --exact, a query that is not valid in this syntax, or finds nothing, is ranked by its words."""
 
 RANKED_NOTES, EXACT_NOTES = 10, 20
 RANKED_MATCHES, EXACT_MATCHES = 1, 5
@@ -45,7 +45,7 @@ def main_search(argv: list[str]) -> int:
         "query", metavar="QUERY", nargs="+", help="one query; several arguments are joined by spaces"
     )
     parser.add_argument("--exact", action="store_true", help="only notes that contain every word")
-    parser.add_argument("--explain", action="store_true", help="show how much each view adds to the score")
+    parser.add_argument("--explain", action="store_true", help="show what each note's score is made of")
     parser.add_argument(
         "--limit",
         type=parse_integer,

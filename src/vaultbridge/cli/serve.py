@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from vaultbridge.server.vault_choice import Source
 
 EPILOG = """The configuration file has the same settings and more (docs/config.md); these options override it.
-Without --port, it uses the port this vault had last, otherwise 3000, otherwise any free one."""
+Without --port, it uses the port this vault used last, otherwise 3000, otherwise any free one."""
 
 LONGEST_MINUTES: Final = 10_080
 """A week: a server that may be unused for longer is meant to stay."""
@@ -32,7 +32,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "-v", "--vault", dest="more_vaults", action="append", default=[], metavar="VAULT", help=OPTION_HELP
     )
-    parser.add_argument("--port", type=parse_port, help="use this port or fail; 0: any free one")
+    parser.add_argument("--port", type=parse_port, help="use exactly this port; 0: any free one")
     parser.add_argument("--host", type=_parse_host, help="the address to listen on (127.0.0.1)")
     parser.add_argument("--read-only", action="store_true", help="allow no changes")
     parser.add_argument("--allow", action="append", default=[], metavar="GLOB", help="show only these notes")
@@ -52,7 +52,7 @@ def main(argv: list[str]) -> int:
         type=_parse_host,
         default=[],
         metavar="NAME",
-        help="a name of this server",
+        help="another host name of this server",
     )
     parser.add_argument(
         "--allow-origin",
@@ -60,7 +60,7 @@ def main(argv: list[str]) -> int:
         type=_parse_origin,
         default=[],
         metavar="ORIGIN",
-        help="a page's origin",
+        help="a web page that may call it, such as https://notes.example",
     )
     parser.add_argument("--tls-certificate", metavar="FILE", help="serve https with this certificate")
     parser.add_argument("--tls-key", metavar="FILE", help="its private key")
@@ -219,23 +219,27 @@ def announce(listening: Listening, source: Source, *, as_json: bool, link: bool)
         names = ", ".join(vault.name for vault in listening.vaults)
         say(f"Serving {names} ({REASONS[source]}) at {url}\n")
         command = own_command()
-        if listening.ide:
-            say(f"  Claude Code, as an IDE  cd {folder} && claude    then type /ide")
         token = '"Authorization: Bearer TOKEN"' if listening.needs_token else ""
-        header = f" --header {token}" if token else ""
-        say(f"  Claude Code, as tools   claude mcp add --transport http obsidian {url}/mcp{header}")
-        say(f"  any MCP client          {url}/mcp    (older ones: {url}/sse)")
-        say(f"  a client that spawns    {command} stdio {folder}")
-        say(f"  curl and scripts        curl {f'-H {token} ' if token else ''}{url}/bridge/v1/tools")
-        if token:
-            say(f"  TOKEN                   {command} token make NAME    prints one")
+        add = f"claude mcp add --transport http obsidian {url}/mcp{f' --header {token}' if token else ''}"
+        # Each command has a line of its own, so that a narrow terminal does not break it where it need not.
+        ways = {
+            "Claude Code, as an IDE (then type /ide)": f"cd {folder} && claude" if listening.ide else "",
+            "Claude Code, with the vault's tools": add,
+            "any MCP client, by address": f"{url}/mcp    (older ones: {url}/sse)",
+            "any MCP client, over stdio": f"{command} stdio {folder}",
+            "curl and scripts": f"curl {f'-H {token} ' if token else ''}{url}/bridge/v1/tools",
+            "TOKEN stands for what this prints": f"{command} token make NAME" if token else "",
+            "you, in a browser: this prints the link": "" if link else f"{command} page {folder}",
+        }
+        for label, way in ways.items():
+            if way:
+                say(f"  {label}:\n    {way}")
         for code in listening.code:
-            say(f"  runs code of            {code}")
+            say(f"  it runs code of: {code}")
         # The link works once, for the person who started this; it must not stay in a service's log for
         # somebody else to use.
         if link:
             say(f"\nCtrl+C stops it. Open this link in your browser; it works once:\n\n{listening.open_once}")
         else:
-            say(f"  you, in a browser       {command} page {folder}    prints the link")
             say("\nCtrl+C stops it.")
     sys.stdout.flush()

@@ -14,9 +14,9 @@ usage: vaultbridge stdio [VAULT…] [options]
 
 An MCP server on standard input and output, started by an assistant.
 
-VAULT is a vault's folder, or its name in Obsidian. Without any, it is the one
-whose folder this is started in; or VAULTBRIDGE_VAULT names them (separated as
-in PATH), or the configuration file does; or it is the only one in Obsidian.
+VAULT is a vault's folder, or its name in Obsidian. By default it is the vault
+this is started in, else those in VAULTBRIDGE_VAULT (separated as in PATH),
+else those in the configuration file, else the only one that Obsidian knows.
 
 options:
   -v, --vault VAULT      another way to name a vault (may be repeated)
@@ -25,11 +25,11 @@ options:
   --deny GLOB            hide these (may be repeated)
   --profile NAME         which tools: full (default), core, read-only
   --review WHICH         which changes wait: off (default), destructive, all
-  --tool-errors HOW      auto (default: as the version wants), protocol, result
+  --tool-errors HOW      how tools fail: auto (default), protocol, result
   --prompts FOLDER       the vault's folder of prompt notes (default: Prompts)
   --name NAME            the server's name (default: obsidian-mcp)
   --timeout SECONDS      the longest a call may take (default: 30)
-  --log-level LEVEL      of stderr: debug, info (default), warning, error
+  --log-level LEVEL      on stderr: debug, info (default), warning, error
   -h, --help             this text
 """
 
@@ -80,7 +80,7 @@ def explain_to_person(command: str, advice: str) -> None:
         return
     if typed and sys.stderr is not None:
         sys.stderr.write(
-            f"vaultbridge {command}: This is an MCP server. Assistants start it, and send it messages on"
+            f"vaultbridge {command}: This is an MCP server.\nAssistants start it, and send it messages on"
             f" standard input.\n{advice}\nTo use your notes here: `vaultbridge --help`. In a browser:"
             " `vaultbridge page`.\nWaiting for messages. Press Ctrl+C to stop.\n"
         )

@@ -308,6 +308,26 @@ def render_table(names: Sequence[str], rows: Sequence[Sequence[str]], terminal: 
         yield terminal.style(line, "heading") if number == 0 else line
 
 
+_UNBROKEN: Final = re.compile(r"`[^`]*`\S*|(?<=: )\S*vaultbridge .*|\S+")
+"""A word, or a command that somebody may paste: in backquotes, or after a colon up to the end."""
+
+
+def wrap_remark(text: str, stream: TextIO, *, indent: int = 0) -> str:
+    """Break a remark between words where the terminal that it goes to would break it within one; `indent`
+    cells are before it. A command stays whole, because a line break in it would be pasted too. Anything but a
+    terminal gets one line."""
+    room = read_width(stream.fileno()) - indent if stream.isatty() else 0
+    if measure(text) <= room or not room:
+        return text
+    lines: list[str] = []
+    for word in _UNBROKEN.findall(text):
+        if lines and measure(lines[-1]) + 1 + measure(word) <= room:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return f"\n{' ' * indent}".join(lines)
+
+
 def measure(text: str) -> int:
     """How many cells of a terminal a text takes: two for wide characters, none for marks."""
     if text.isascii():

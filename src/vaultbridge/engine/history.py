@@ -184,8 +184,8 @@ class History:
             raise EditRefused("There is no change to undo.")
         raise EditRefused(
             "There is no change of yours to undo.",
-            hint="Without an id, undo takes back only what you changed. history lists all changes: give the "
-            "id of another's, and a person is asked.",
+            hint="Without an id, undo reverts only your own changes. history lists all: give the id of "
+            "somebody else's, and a person is asked.",
         )
 
     def entry(self, number: int) -> JournalEntry:
@@ -193,7 +193,9 @@ class History:
         self._catch_up()
         entry = self._journal.entry(number)
         if not self._is_visible(entry):
-            raise InvalidArgument(f"The journal has no change {number}.", argument="id")
+            raise InvalidArgument(
+                f"There is no change {number}.", argument="id", hint="history lists the changes."
+            )
         return entry
 
     def change(self, number: int) -> tuple[HistoryEntry, tuple[FileVersions, ...]]:

@@ -55,7 +55,7 @@ class AttachmentArguments(Arguments, frozen=True, kw_only=True):
 class AddAttachmentArguments(Arguments, frozen=True, kw_only=True):
     name: Annotated[str, Meta(description="File name or path")]
     data: Annotated[str, Meta(description="Base64, or a data: URI")]
-    note: Annotated[str, Meta(description="Note it belongs to; decides the folder")] = ""
+    note: Annotated[str, Meta(description="Note it belongs to")] = ""
     embed: Annotated[bool, Meta(description="Show it at the end of note")] = False
 
 
@@ -140,7 +140,7 @@ def _decode_base64(text: str) -> bytes:
 
 ATTACHMENT = Tool(
     name="attachment",
-    description="Get an image or other file",
+    description="Get a picture, image or file",
     arguments=AttachmentArguments,
     run=run,
     group="attachments",
@@ -149,7 +149,7 @@ ATTACHMENT = Tool(
 
 ADD_ATTACHMENT = Tool(
     name="add_attachment",
-    description="Add an image or other file to the vault",
+    description="Add a picture, image or file to the vault",
     arguments=AddAttachmentArguments,
     run=run_add,
     group="attachments",

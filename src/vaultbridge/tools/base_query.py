@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class BaseQueryArguments(Arguments, frozen=True, kw_only=True):
-    UNLISTED = frozenset({"block", "this", "limit", "max_chars"})
+    UNLISTED = frozenset({"block", "limit", "max_chars"})
 
-    name: Annotated[str, Meta(description=".base file, or note with a ```base block")] = ""
+    name: Annotated[str, Meta(description=".base file, or note with a base block")] = ""
     block: Annotated[int, Meta(ge=1, le=LARGEST_INTEGER, description="Which block of the note")] = 1
     base: Annotated[str, Meta(description="Or the YAML itself")] = ""
     view: Annotated[str, Meta(description="Default: the first")] = ""
@@ -119,7 +119,7 @@ def _slice(result: ViewResult, offset: int, count: int) -> ViewResult:
 
 BASE_QUERY = Tool(
     name="base_query",
-    description="Run a view of a base: filtered, sorted, grouped notes as a table",
+    description="Run a view of a base (like Dataview): filtered, sorted notes as a table",
     arguments=BaseQueryArguments,
     run=run,
     group="find",

@@ -115,7 +115,7 @@ def _list_templates(context: VaultContext, arguments: TemplateArguments) -> Answ
 
 TEMPLATE = Tool(
     name="template",
-    description="List templates, show one, or expand it as text",
+    description="List templates, show or expand one",
     arguments=TemplateArguments,
     run=run_template,
     group="notes",

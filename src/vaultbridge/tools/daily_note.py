@@ -33,7 +33,7 @@ class DailyNoteArguments(Arguments, frozen=True, kw_only=True):
     action: Annotated[Literal["read", "path"], Meta(description="Action")] = "read"
     period: PeriodName = "daily"
     date: Day = "today"
-    until: Annotated[str, Meta(description="Last day, for all from date on")] = ""
+    until: Annotated[str, Meta(description="Last day of the range")] = ""
     heading: SectionName = ""
     start: Start = 0
     max_chars: MaxChars = 24_000
@@ -124,7 +124,7 @@ def run_write(context: VaultContext, arguments: WriteDailyNoteArguments) -> Answ
 
 DAILY_NOTE = Tool(
     name="daily_note",
-    description="Read or locate the daily (weekly, …) note or journal, or all of a range of days",
+    description="Read or locate the daily (weekly, …) note or journal, or a range of days",
     arguments=DailyNoteArguments,
     run=run,
     group="notes",

@@ -137,7 +137,7 @@ def _row(change: HistoryEntry) -> str:
 
 HISTORY = Tool(
     name="history",
-    description="List the changes made here, or show the diff of one",
+    description="List changes made here, or show the diff of one",
     arguments=HistoryArguments,
     run=run,
     group="journal",

@@ -168,7 +168,7 @@ def _find_path(context: VaultContext, arguments: LinksArguments) -> list[str]:
 LINKS = Tool(
     name="links",
     description=(
-        "Backlinks, outgoing links or neighbourhood of a note; path between two; unresolved links, "
+        "Backlinks, outgoing links or graph neighbourhood of a note; path between two; unresolved links, "
         "orphan notes, dead ends"
     ),
     arguments=LinksArguments,

@@ -165,7 +165,7 @@ def _render_tag(tag: TagCount) -> str:
 
 TAGS = Tool(
     name="tags",
-    description="List tags with how many notes have them, or the notes of one",
+    description="List tags with their counts, or the notes of one",
     arguments=TagsArguments,
     run=run_tags,
     group="metadata",
@@ -265,7 +265,7 @@ def _render_place(task: FoundTask) -> str:
 
 TASKS = Tool(
     name="tasks",
-    description="List tasks (todo) as path:line: [status] text, those due first",
+    description="List tasks (todo, checklist) as path:line: [status] text, overdue first",
     arguments=TasksArguments,
     run=run_tasks,
     group="metadata",

@@ -354,7 +354,7 @@ SEARCH = Tool(
 
 
 class ContextArguments(Arguments, frozen=True, kw_only=True):
-    question: Annotated[str, Meta(description="As a person would ask")]
+    question: Annotated[str, Meta(description="In plain words")]
     max_chars: Annotated[int, Meta(ge=200, le=90_000, description="Most characters")] = 4_000
 
 
@@ -390,8 +390,8 @@ def _draw_passages(
 CONTEXT = Tool(
     name="context",
     description=(
-        "What the vault says about a question, in one call: the best passages of the best notes as "
-        "[path#heading:line]. Use before search"
+        "What the vault says about a question: the best passages of the best notes as [path#heading:line]. "
+        "Use before search"
     ),
     arguments=ContextArguments,
     run=run_context,

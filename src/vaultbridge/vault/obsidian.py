@@ -117,7 +117,7 @@ def find_vault(
     if named and named[0].is_there:
         return named[0].folder
     if named:
-        raise VaultNotFound(f"Obsidian knows the vault {named[0].name!r}, but its folder is not there.")
+        raise VaultNotFound(f"Obsidian knows the vault {named[0].name!r}, but its folder is missing.")
     hint = f"Known vaults: {_list_names(known)}."
     if not known:
         hint = "Obsidian has no vaults on this machine, so give the path of a folder that exists."

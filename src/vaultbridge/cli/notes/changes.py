@@ -22,8 +22,8 @@ def main_rename(argv: list[str]) -> int:
         epilog="NEW without a folder renames in place; one that ends with / moves into that folder.",
     )
     parser.add_vault()
-    parser.add_argument("old", metavar="OLD")
-    parser.add_argument("new", metavar="NEW")
+    parser.add_argument("old", metavar="OLD", help="its name or path now")
+    parser.add_argument("new", metavar="NEW", help="its new name or path")
     parser.add_argument("--dry-run", action="store_true", help="show the diff and change nothing")
     return run(parser, argv, _rename)
 

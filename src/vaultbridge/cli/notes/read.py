@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def main_read(argv: list[str]) -> int:
-    parser = Parser("read", "Read a note: whole, or the part you name.", paged=True)
+    parser = Parser("read", "Read a note, or the part of it that you name.", paged=True)
     parser.add_vault()
     parser.add_argument(
         "place",

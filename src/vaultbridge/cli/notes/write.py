@@ -152,7 +152,7 @@ def main_daily(argv: list[str]) -> int:
         "--create", action="store_true", help="create the heading if the note does not have it"
     )
     parser.add_argument("--first", action="store_true", help="add at the beginning instead of the end")
-    parser.add_argument("--path", action="store_true", help="only show which note it is")
+    parser.add_argument("--path", action="store_true", help="only print the note's path")
     parser.add_argument("--dry-run", action="store_true", help="show the diff and change nothing")
     return run(parser, argv, _write_daily_note)
 
@@ -203,7 +203,7 @@ examples:
 def main_set(argv: list[str]) -> int:
     parser = Parser(
         "set",
-        "Set and remove a note's properties, in the form of the type that the vault gives each.",
+        "Set or remove a note's properties. Each is written in the type that the vault gives it.",
         epilog=SET_EXAMPLES,
     )
     parser.add_vault()

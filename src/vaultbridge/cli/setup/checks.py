@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from vaultbridge import __version__
-from vaultbridge.cli.common import FAILED, OK, emit, find_cache, find_root, say
+from vaultbridge.cli.common import FAILED, OK, emit, find_cache, find_root, name_command, say
 from vaultbridge.cli.setup.access_checks import Finding, check_code, check_patterns, list_some
 from vaultbridge.cli.setup.companion import read_state
 from vaultbridge.cli.setup.connect import advise_on_path, plan_addition
@@ -26,6 +26,7 @@ from vaultbridge.cli.setup.sharing_checks import (
     check_shared_entry,
     check_waiting,
 )
+from vaultbridge.cli.terminal import wrap_remark
 from vaultbridge.errors import PermissionDenied, VaultbridgeError
 from vaultbridge.protocols.claude_ide.doctor import check_dead_locks, diagnose
 from vaultbridge.protocols.claude_ide.lock_files import LockFiles, list_scanned_folders
@@ -53,6 +54,9 @@ if TYPE_CHECKING:
 
 MARKS: Final = {"good": "ok  ", "warning": "warn", "bad": "BAD ", "unknown": "-   "}
 STYLES: Final = {"good": "good", "warning": "warning", "bad": "bad", "unknown": "dim"}
+
+MARK_CELLS: Final = 5
+ARROW: Final = "       -> "
 
 OLDEST_PYTHON: Final = (3, 11)
 
@@ -82,7 +86,7 @@ def run_checks(args: argparse.Namespace) -> int:
             ("Index", lambda: check_index(args)),
             ("Bridge", lambda: chain(_check_bridge(args, vault), check_service())),
             ("Assistants", lambda: _check_assistants(args)),
-            ("Companion", lambda: _check_companion(vault)),
+            ("Companion", lambda: _check_companion(args, vault)),
         ]
     worst = OK
     for title, check in areas:
@@ -99,11 +103,10 @@ def _show(args: argparse.Namespace, finding: Finding) -> None:
         emit(finding)
         return
     mark = args.terminal.style(MARKS[finding.status], STYLES[finding.status])
-    say(f"{mark} {finding.name}: {args.terminal.clean(finding.found)}")
-    if finding.fixed:
-        say(f"       -> repaired: {finding.fixed}")
-    elif finding.advice:
-        say(f"       -> {finding.advice}")
+    found = f"{finding.name}: {args.terminal.clean(finding.found)}"
+    say(f"{mark} {wrap_remark(found, sys.stdout, indent=MARK_CELLS)}")
+    if what_to_do := f"repaired: {finding.fixed}" if finding.fixed else finding.advice:
+        say(f"{ARROW}{wrap_remark(what_to_do, sys.stdout, indent=len(ARROW))}")
 
 
 def _check_system(args: argparse.Namespace) -> Iterator[Finding]:
@@ -191,7 +194,8 @@ def _check_privacy(folder: Path, *, fix: bool) -> Iterator[Finding]:
 def _check_vault(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
     root = find_root(args.vault)
     if why := root.absence():
-        advice = "Connect its disk. If the folder is right as it is: vaultbridge index --accept"
+        accept = name_command(args, "index --accept")
+        advice = f"Connect its disk. If the folder is right as it is: {accept}"
         yield Finding("Vault", "folder", "bad", f"{vault}: {why}", advice)
         return
     opened = (vault / ".obsidian").is_dir()
@@ -247,7 +251,8 @@ def _check_bridge(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
     port = args.port or (known.port if known is not None else 0)
     running = known is not None and is_process_alive(known.pid)
     if not port or (not args.port and known is not None and known.pid == 0):
-        advice = "For the page: vaultbridge page. For /ide and HTTP: vaultbridge serve."
+        page, serve = name_command(args, "page"), name_command(args, "serve")
+        advice = f"For the page: `{page}`. For /ide and HTTP: `{serve}`."
         yield Finding("Bridge", "bridge", "unknown", "no bridge is running for this vault", advice)
         yield from _check_port()
         yield from _check_dead_locks(args)
@@ -255,7 +260,7 @@ def _check_bridge(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
     if known is not None and running and not known.announced:
         # Its owner chose this, or `vaultbridge page` started it: a missing lock file is no fault.
         found = f"running at {known.link}, for the page and programs, not for Claude Code's /ide"
-        yield Finding("Bridge", "bridge", "good", found, "For /ide: vaultbridge serve.")
+        yield Finding("Bridge", "bridge", "good", found, f"For /ide: `{name_command(args, 'serve')}`.")
         yield from _check_dead_locks(args)
         return
     if known is not None and running and (known.host != "127.0.0.1" or known.certificate):
@@ -356,7 +361,7 @@ def _check_server(
     folder = find_entry_vault(entry)
     if folder is not None and not os.path.exists(folder):  # noqa: PTH110 - text
         advice = f"vaultbridge connect {assistant.name} --remove --name {name}"
-        return Finding("Assistants", title, "bad", f"its vault {folder} is not there", advice)
+        return Finding("Assistants", title, "bad", f"its vault {folder} is missing", advice)
     if assistant.base == "here" and not starts_own_program(entry):
         found = f"{file.name} of this folder starts another program, which was not run: {shlex.join(words)}"
         advice = "If you trust the folder and the program, nothing is wrong."
@@ -385,18 +390,20 @@ def _write_again(assistant: Assistant, folder: Path | None, name: str) -> str:
     return f"Write the entry again: vaultbridge connect {assistant.name} {where}--name {name}"
 
 
-def _check_companion(vault: Path) -> Iterator[Finding]:
+def _check_companion(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
     try:
         state = read_state(vault)
     except VaultbridgeError as error:
         yield Finding("Companion", "companion", "warning", error.message, error.hint)
         return
+    install = name_command(args, "companion install")
     if state is None or not state["installed"]:
-        advice = "To review changes in Obsidian: vaultbridge companion install"
+        advice = f"To review changes in Obsidian: {install}"
+        if not (vault / ".obsidian").is_dir():
+            advice = f"To review changes in Obsidian, open the folder there once as a vault, then: {install}"
         yield Finding("Companion", "companion", "unknown", "not installed", advice)
     elif not state["current"]:
-        advice = "vaultbridge companion install"
-        yield Finding("Companion", "companion", "warning", f"an older one, {state['version']}", advice)
+        yield Finding("Companion", "companion", "warning", f"an older one, {state['version']}", install)
     elif not state["enabled"]:
         advice = "Enable it in Obsidian: Settings, Community plugins."
         yield Finding("Companion", "companion", "warning", f"{state['version']}, switched off", advice)

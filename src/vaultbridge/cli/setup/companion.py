@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import vaultbridge
 from vaultbridge import __version__
-from vaultbridge.cli.common import OK, ask_bridge, emit, find_root, run, say
+from vaultbridge.cli.common import OK, ask_bridge, emit, find_root, name_command, remark, run, say
 from vaultbridge.cli.parser import Parser
 from vaultbridge.errors import EditRefused, EngineFailure, InvalidArgument, VaultbridgeError
 
@@ -123,7 +123,7 @@ def _install(args: argparse.Namespace, config: Path) -> int:
         if was in (None, version)
         else f"Updated the companion from {was} to {version}."
     )
-    say(
+    remark(
         "It is enabled: restart Obsidian, or disable and enable it there, to start this version."
         if on
         else HOW_TO_ENABLE
@@ -179,16 +179,16 @@ def _show_status(args: argparse.Namespace, config: Path) -> int:
         emit(found)
         return OK
     if not found["installed"]:
-        say("The companion is not installed. `vaultbridge companion install` installs it.")
+        remark(f"The companion is not installed. `{name_command(args, 'companion install')}` installs it.")
         return OK
     say(f"The companion {found['version']} is installed.")
     if not found["current"]:
-        say(
+        remark(
             f"This vaultbridge comes with version {found['available']}."
-            " To update: vaultbridge companion install"
+            f" To update: {name_command(args, 'companion install')}"
         )
     if not found["enabled"]:
-        say(HOW_TO_ENABLE)
+        remark(HOW_TO_ENABLE)
     say("It is connected." if found["connected"] else "It is not connected to a bridge at the moment.")
     return OK
 

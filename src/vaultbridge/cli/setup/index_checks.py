@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from vaultbridge.cli.common import find_cache, find_state, load_embeddings, open_vault, refresh
+from vaultbridge.cli.common import find_cache, find_state, load_embeddings, name_command, open_vault, refresh
 from vaultbridge.cli.setup.access_checks import Finding
 from vaultbridge.embeddings.embeddings import check_model
 from vaultbridge.errors import VaultbridgeError, VaultNotFound
@@ -47,7 +47,8 @@ def check_index(args: argparse.Namespace) -> Iterator[Finding]:
         yield Finding("Index", "index", "bad", error.message, error.hint)
         return
     except VaultbridgeError as error:
-        yield Finding("Index", "index", "bad", str(error), "Rebuild it: vaultbridge index --rebuild")
+        rebuild = name_command(args, "index --rebuild")
+        yield Finding("Index", "index", "bad", str(error), f"Rebuild it: {rebuild}")
         return
     size = sum(file.stat().st_size for file in cache.iterdir() if file.is_file())
     if status.complete:
@@ -58,15 +59,15 @@ def check_index(args: argparse.Namespace) -> Iterator[Finding]:
         yield Finding("Index", "index", "warning", "not built yet", fixed="built it")
     else:
         found = f"{status.done:,} of {status.total:,} notes" if status.total else "not built yet"
-        yield Finding("Index", "index", "unknown", found, "The first search builds it, or: vaultbridge index")
+        advice = f"The first search builds it, or: {name_command(args, 'index')}"
+        yield Finding("Index", "index", "unknown", found, advice)
     if waiting:
         yield Finding("Index", "journal", "bad", waiting, "Every change is refused until that is done.")
     else:
         yield Finding("Index", "journal", "good", "has changes to undo" if recovered else "empty")
     for notice in notices:
-        advice = (
-            "Undo and history cannot reach what was lost. To confirm that you know: vaultbridge doctor --fix"
-        )
+        confirm = name_command(args, "doctor --fix")
+        advice = f"Undo and history cannot reach what was lost. To confirm that you know: {confirm}"
         fixed = "will not be reported again" if args.fix else ""
         yield Finding("Index", "history", "warning", notice, advice, fixed)
     yield from _check_dictionaries(language)

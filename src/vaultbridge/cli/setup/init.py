@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import sys
 from contextlib import suppress
 from operator import attrgetter
@@ -18,7 +19,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from vaultbridge.cli.common import FAILED, OK, emit, open_vault, refresh, report, run, say
+from vaultbridge.cli.common import (
+    FAILED,
+    OK,
+    emit,
+    open_vault,
+    own_command,
+    refresh,
+    remark,
+    report,
+    run,
+    say,
+)
 from vaultbridge.cli.parser import OPTION_HELP, Parser
 from vaultbridge.cli.setup.connect import (
     advise_on_path,
@@ -50,7 +62,7 @@ def main_init(argv: list[str]) -> int:
     parser = Parser(
         "init", "Set everything up: choose a vault and connect your assistants to it.", epilog=EPILOG
     )
-    parser.add_argument("vault", metavar="VAULT", nargs="?", help="this vault, instead of asking")
+    parser.add_argument("vault", metavar="VAULT", nargs="?", help="the vault to connect (default: init asks)")
     parser.add_argument("-v", "--vault", dest="vault_by_option", metavar="VAULT", help=OPTION_HELP)
     parser.add_argument(
         "--assistant",
@@ -60,7 +72,7 @@ def main_init(argv: list[str]) -> int:
         help="only this assistant (may be repeated)",
     )
     parser.add_argument(
-        "-y", "--yes", action="store_true", help="ask nothing: use the first vault and every assistant"
+        "-y", "--yes", action="store_true", help="skip the questions: use the first vault and every assistant"
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="show what would be written, and write nothing"
@@ -131,11 +143,12 @@ def list_vaults() -> list[Path]:
 
 
 def _choose_vault(args: argparse.Namespace, *, asks: bool) -> Path:
+    from vaultbridge.server.vault_choice import contains_notes, find_here
     from vaultbridge.vault.obsidian import find_vault
 
     if args.vault and args.vault_by_option:
         raise InvalidArgument(
-            f"There are two vaults: {args.vault}, and -v {args.vault_by_option}.",
+            f"Two vaults are named: {args.vault}, and -v {args.vault_by_option}.",
             argument="usage",
             hint="Name one of them; init connects one vault at a time.",
         )
@@ -147,7 +160,13 @@ def _choose_vault(args: argparse.Namespace, *, asks: bool) -> Path:
         if not vaults:
             raise VaultNotFound(missing, hint="Any folder of Markdown files works: vaultbridge init FOLDER")
         return vaults[0]
-    say("Your vaults:" if vaults else f"{missing} Any folder of Markdown files works.")
+    if vaults:
+        say("Your vaults:")
+    elif contains_notes(here := find_here()):
+        say(f"{missing} This folder has notes:")
+        vaults = [Path(here).resolve()]
+    else:
+        say(f"{missing} Any folder of Markdown files works.")
     for number, vault in enumerate(vaults, 1):
         name = args.terminal.style(vault.name, "heading")
         say(f"  {number}  {name}  {args.terminal.style(str(vault), 'dim')}")
@@ -329,14 +348,19 @@ def _report(
             say(f"{terminal.style('✗', 'bad')} {assistant.title}: {outcome.problem}")
         elif not args.remove:
             started = f"started and answered with {outcome.tools} tools in {outcome.seconds:.1f} s"
-            say(f"{terminal.style('✓', 'good')} {assistant.title}: {started}.\n  {assistant.then}")
+            say(f"{terminal.style('✓', 'good')} {assistant.title}: {started}.")
+            remark(assistant.then, indent=2)
     if args.remove:
         removed = any(outcome.changed for outcome in outcomes)
         say("Removed." if removed else "There was nothing to remove.")
     elif any(not outcome.problem for outcome in outcomes):
         say(f"\nThen ask it:\n  {terminal.style(question, 'heading')}")
         if advice := advise_on_path():
-            say(f"\n{advice}")
+            say()
+            remark(advice)
+        if vault not in list_vaults():
+            say("\nObsidian has not opened this folder yet, so name it in a terminal:")
+            say(f"  {own_command()} search -v {shlex.quote(str(vault))} WORDS")
 
 
 def _describe(outcome: _Outcome) -> dict[str, Any]:
@@ -387,7 +411,7 @@ def _list_vaults(args: argparse.Namespace) -> int:
             emit({"name": vault.name, "path": str(vault.folder), "open": vault.open})
         else:
             name, folder = escape_controls(vault.name), escape_controls(str(vault.folder))
-            say(f"{name}\t{folder}{'' if vault.is_there else '  (not there)'}")
+            say(f"{name}\t{folder}{'' if vault.is_there else '  (missing)'}")
     if not known and not args.json:
         say("Obsidian has no vaults on this machine.")
     return OK

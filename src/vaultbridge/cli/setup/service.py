@@ -45,7 +45,7 @@ def main(argv: list[str]) -> int:
     )
     install.add_argument("--port", type=parse_port, help="its port, which stays the same")
     install.add_argument("--dry-run", action="store_true", help="show what would be written")
-    commands.add_parser("status", parents=[both], help="show whether it is installed and answers")
+    commands.add_parser("status", parents=[both], help="show whether it is installed and responds")
     remove = commands.add_parser(
         "remove", parents=[both], help="stop it, and remove everything that belongs to it"
     )
@@ -81,10 +81,8 @@ def _install(args: argparse.Namespace) -> int:
                 say(f"$ {shlex.join(command)}")
         return OK
     check_system(service, kind)
-    # One that `vaultbridge page` has started may hold the port that the service would like to have.
     own_port = installed.port if installed is not None else 0
     running = [where for where in end_temporary(os.environ) if where.port != own_port]
-    service = _make_service(args, installed)
     if clash := next((where for where in running if where.port == service.port), None):
         raise EngineFailure(
             f"Process {clash.pid} is a bridge at the same port ({service.port}).",
@@ -147,12 +145,12 @@ def _show_status(args: argparse.Namespace) -> int:
         say("No service is installed." if not file.exists() else f"{file} was not written by vaultbridge.")
     else:
         say(f"Installed in {file} ({kind.name})")
-        say(f"  {'answers' if running else 'does not answer'} at {service.url}")
+        say(f"  {'running' if running else 'not responding'} at {service.url}")
         for vault in service.vaults:
-            gone = "" if Path(vault).is_dir() else "  (not there)"
+            gone = "" if Path(vault).is_dir() else "  (missing)"
             say(f"  serves {args.terminal.clean(vault)}{gone}")
         if not running:
-            say(f"  What it says: {kind.explain_log(os.environ)}")
+            say(f"  Its log: {kind.explain_log(os.environ)}")
     return OK if running else FAILED
 
 

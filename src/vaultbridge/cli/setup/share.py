@@ -83,8 +83,8 @@ def find_address(vault: Path) -> str:
         return f"http://{HOST}:{server.port}"
     raise EditRefused(
         "No bridge is set up at a fixed address.",
-        hint=f"Keep one running: vaultbridge service install {quoted}. Where there are no services, write"
-        f" `port = 3000` below `[server]` in {file.path}, and have `vaultbridge serve` started at login.",
+        hint=f"Keep one running: vaultbridge service install {quoted}. If this system runs no services, write"
+        f" `port = 3000` below `[server]` in {file.path}, and start `vaultbridge serve` at login.",
     )
 
 

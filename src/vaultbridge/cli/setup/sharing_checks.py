@@ -37,13 +37,13 @@ def check_service() -> Iterator[Finding]:
     gone = [vault for vault in service.vaults if not Path(vault).is_dir()]
     if not Path(service.program[0]).exists():
         advice = "Install it again: vaultbridge service install"
-        yield Finding("Bridge", "service", "bad", f"its program {service.program[0]} is not there", advice)
+        yield Finding("Bridge", "service", "bad", f"its program {service.program[0]} is missing", advice)
     elif gone:
         advice = "Connect its disk, or install it without the vault: vaultbridge service remove, then install"
-        yield Finding("Bridge", "service", "bad", f"its vault {gone[0]} is not there", advice)
+        yield Finding("Bridge", "service", "bad", f"its vault {gone[0]} is missing", advice)
     elif not answers(service):
         advice = f"It says why: {kind.explain_log(os.environ)}"
-        yield Finding("Bridge", "service", "bad", f"it does not answer at {service.url}", advice)
+        yield Finding("Bridge", "service", "bad", f"it is not responding at {service.url}", advice)
     else:
         names = ", ".join(Path(vault).name for vault in service.vaults)
         yield Finding("Bridge", "service", "good", f"serves {names} at {service.url}")

@@ -170,7 +170,7 @@ def _check_replaceable(path: VaultPath, data: bytes, *, force: bool) -> None:
     problem = "" if force else describe_encoding(data)
     if problem:
         raise EditRefused(
-            f"{path} is not UTF-8 ({problem}), so a text that was read from it lacks what it says.",
+            f"{path} is not UTF-8 ({problem}), so any text read from it lacks those bytes.",
             hint="Edit it in place, which keeps every other byte, or set force to replace all of it.",
             path=path,
         )

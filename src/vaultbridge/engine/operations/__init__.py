@@ -76,7 +76,7 @@ class Create(NamedOperation, frozen=True, kw_only=True, tag="create"):
 
 
 class Write(NamedOperation, frozen=True, kw_only=True, tag="write"):
-    """Replace the whole text of an existing file: it becomes exactly `content`, line ends included."""
+    """Replace the whole text of an existing file: it becomes exactly `content`, line endings included."""
 
     BRIEF = "all content"
 

@@ -230,7 +230,7 @@ def resolve_path(path: str) -> str:
 
 def _make_missing(file: Path, named_by: str) -> InvalidArgument:
     return InvalidArgument(
-        f"There is no file {file.name!r}, which {named_by} names.",
+        f"{named_by} names the file {file.name!r}, which does not exist.",
         argument="usage" if named_by == CONFIG_OPTION else named_by,
-        hint=f"Name a file that is there, or leave {named_by} out to use the usual one.",
+        hint=f"Name a file that exists, or leave {named_by} out to use the usual one.",
     )

@@ -64,12 +64,16 @@ def find_service(environ: Mapping[str, str], kind: ServiceKind | None = None) ->
 
 
 def choose_port(environ: Mapping[str, str], config: Config, installed: Service | None) -> int:
-    """A port that will stay: that of the service that is installed, the configured one, or one that is free
-    now."""
+    """A port that will stay: that of the service that is installed, the configured one, that of a bridge
+    which `vaultbridge page` has started and which makes way, so that an open page stays connected, or one
+    that is free now."""
     if installed is not None:
         return installed.port
     if config.server.port:
         return config.server.port
+    running = list_running(find_bases(environ).cache)
+    if temporary := next((known.port for known in running if known.temporary), 0):
+        return temporary
     return DEFAULT_PORT if is_free(DEFAULT_PORT) else _find_free_port()
 
 
@@ -141,8 +145,8 @@ def install(service: Service, environ: Mapping[str, str], kind: ServiceKind | No
         raise
     if not wait_for_answer(service):
         raise EngineFailure(
-            f"The service is installed, but does not answer at {service.url}.",
-            hint=f"What it says: {kind.explain_log(environ)}",
+            f"The service is installed, but not responding at {service.url}.",
+            hint=f"Its log: {kind.explain_log(environ)}",
         )
     return file
 

@@ -327,7 +327,9 @@ class Journal:
                 hint="Nothing was changed. history lists the changes that are still known.",
                 paths=(),
             )
-        raise InvalidArgument(f"The journal has no change {number}.", argument="id", paths=())
+        raise InvalidArgument(
+            f"There is no change {number}.", argument="id", hint="history lists the changes.", paths=()
+        )
 
     def versions(self, entry: JournalEntry) -> tuple[Versions, ...]:
         """The content before and after of each file that a transaction wrote, removed, trashed or

@@ -133,7 +133,7 @@ class AssistantsView:
             )
         body = await call.body(_Control)
         if body.revoke and action != "disconnect":
-            raise InvalidArgument("revoke goes with disconnect only.", argument="revoke")
+            raise InvalidArgument("revoke works only with disconnect.", argument="revoke")
         affected, revoked = await self.control(action, clients, revoke=body.revoke)
         shown = await self.render(await self.make_viewer(call), affected)
         return {**shown, "revoked": revoked}
