@@ -36,6 +36,7 @@ from vaultbridge.errors import (
     InvalidArgument,
     InvalidPath,
     NoteNotFound,
+    NotFound,
     PermissionDenied,
     StaleWrite,
 )
@@ -358,7 +359,7 @@ def test_200_random_edits_and_200_undos_give_back_the_identical_bytes(
         notes = [path for path in read_contents(engine) if path.endswith(".md")]
         try:
             outcome = engine.apply([_draw_operation(chance, notes)])
-        except (EditRefused, NoteNotFound):
+        except (EditRefused, NotFound):
             continue
         if outcome.change_id:
             done.append(int(outcome.change_id))
@@ -409,7 +410,7 @@ def test_an_unreadable_operation_is_refused_with_a_correction(value: object, hin
 
 
 def test_an_error_does_not_repeat_a_megabyte() -> None:
-    missing = NoteNotFound("x" * 1_000_000, what="tool")
+    missing = NotFound("x" * 1_000_000, what="tool")
     assert len(str(missing)) < 1200
     assert len(missing.details["name"]) < 1200
 

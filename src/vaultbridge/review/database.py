@@ -106,7 +106,7 @@ def _connect(
     try:
         if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             _check_kind(db)
-            check_header(file)
+            check_header(db, file)
         db.execute("PRAGMA journal_mode = WAL")
         # NORMAL: a power cut may lose the last proposal, which the assistant can make again; no note changes.
         db.execute("PRAGMA synchronous = NORMAL")

@@ -6,6 +6,7 @@ Raises what SQLite raises; `journal_database.py` decides what that means.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -82,7 +83,7 @@ def connect(file: Path, notes: StoreNotes | None) -> tuple[sqlite3.Connection, b
         elif _is_newer(db):
             db.execute("PRAGMA query_only = ON")
             return db, True
-        check_header(file)
+        check_header(db, file)
         db.execute("PRAGMA journal_mode = WAL")
         # FULL: the record of a change is on the disk before the first note changes.
         db.execute("PRAGMA synchronous = FULL")
@@ -163,21 +164,27 @@ def _is_newer(db: sqlite3.Connection) -> bool:
     return bool(version > _SCHEMA_VERSION)
 
 
-_FORMATS: Final = (1, 2)
-"""SQLite's formats, with a rollback journal and with a log (fileformat.html, 1.3.3). A file with another
-number is read-only to it."""
-
-
-def check_header(file: Path) -> None:
+def check_header(db: sqlite3.Connection, file: Path) -> None:
     """Raises `sqlite3.DatabaseError` for a database of ours that SQLite would refuse to write for ever: a bit
-    of its header has flipped."""
+    of its header has flipped, and it is in a format that SQLite only reads (fileformat.html, 1.3.3).
+
+    SQLite is asked, because to open the file ourselves would release the locks that this process has on it
+    when it is closed (howtocorrupt.html, 2.2). The next process to close it would then take itself for the
+    last, and remove the log in which this one goes on writing."""
     import sqlite3
 
-    with file.open("rb") as handle:
-        start = handle.read(20)
-    # All of a new one may still be in its log.
-    if len(start) == 20 and start[18] not in _FORMATS:
-        raise sqlite3.DatabaseError("its header is damaged")
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    try:
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            db.execute(f"PRAGMA user_version = {version}")  # SQLite refuses only a real change
+        finally:
+            db.execute("ROLLBACK")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_READONLY and os.access(file, os.W_OK):
+            raise sqlite3.DatabaseError("its header is damaged") from error
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+            raise
 
 
 def _create(db: sqlite3.Connection, notes: StoreNotes | None) -> None:
