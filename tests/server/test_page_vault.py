@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import gc
 import json
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from support.plain_texts import FILES as PLAIN_FILES
 from support.plain_texts import draw_texts
 from support.reviewer import person
 from support.waiting import BOUND
-from vaultbridge.index.store.database import Index
+from vaultbridge.index.ranking.forms import stem_word
 from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.web.api.vault import FILES_CHANGED, QUERY_CHARS, FileTimes, find_changes
 from vaultbridge.web.page import CODES
@@ -95,17 +94,12 @@ async def test_a_note_comes_with_all_that_its_view_shows(serving: Serving, tmp_p
 async def test_opening_the_page_loads_what_a_search_needs(serving: Serving, tmp_path: Path) -> None:
     make_vault(tmp_path / "Notes")
     async with serving() as served:
+        stem_word.cache_clear()
         await get(served, "/note?path=Plan.md")
-        # Not `isinstance`, which asks a weak reference that is dead for its class.
-        indexes = [
-            object_
-            for object_ in gc.get_objects()
-            if type(object_) is Index and tmp_path in object_.folder.parents
-        ]
-        assert indexes and all(index.languages is None for index in indexes)
+        assert not stem_word.cache_info().currsize
         assert (await get(served, "/home"))["index"]["complete"]
         async with asyncio.timeout(BOUND):
-            while all(entry.languages is None for entry in indexes):
+            while not stem_word.cache_info().currsize:
                 await get(served, "/note?path=Plan.md")
 
 
