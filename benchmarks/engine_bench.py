@@ -42,7 +42,7 @@ from vaultbridge.index.query.search import search
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.sync import Synchronizer
 from vaultbridge.limits import SWITCH_SECONDS
-from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.paths import VaultFolder, VaultPath
 from vaultbridge.vault.write.trash import Trash
 
 MEMORY_FOLDER = Path("/dev/shm")
@@ -118,13 +118,13 @@ def index_cold(vault: Path, cache: Path) -> None:
     shutil.rmtree(cache, ignore_errors=True)
     cache.mkdir(parents=True)
     index = Index.open(cache)
-    Synchronizer(Root(vault), index).sync_all()
+    Synchronizer(VaultFolder(vault), index).sync_all()
     index.close()
 
 
 def start_and_search(vault: Path, cache: Path) -> None:
     index = Index.open(cache)
-    Synchronizer(Root(vault), index).sync_all()
+    Synchronizer(VaultFolder(vault), index).sync_all()
     assert search(index, RARE_WORD).total
     index.close()
 
@@ -135,7 +135,7 @@ from pathlib import Path
 sys.path[:0] = sys.argv[3:]
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.sync import Synchronizer
-from vaultbridge.vault.paths import Root
+from vaultbridge.vault.paths import VaultFolder
 peak, finished = 0, threading.Event()
 def resident(process):
     try:
@@ -151,7 +151,7 @@ def watch():
 watcher = threading.Thread(target=watch)
 watcher.start()
 index = Index.open(Path(sys.argv[2]))
-Synchronizer(Root(sys.argv[1]), index).sync_all()
+Synchronizer(VaultFolder(sys.argv[1]), index).sync_all()
 finished.set()
 watcher.join()
 print(peak / 1024)
@@ -170,9 +170,9 @@ from vaultbridge.index.query.search import search
 from vaultbridge.index.graph import LinkGraph
 from vaultbridge.index.names import NameLookup
 from vaultbridge.index import listing
-from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.paths import VaultFolder, VaultPath
 index = Index.open(Path(sys.argv[2]))
-Synchronizer(Root(sys.argv[1]), index).sync_all()
+Synchronizer(VaultFolder(sys.argv[1]), index).sync_all()
 for query in ("window", "zyzzyvaphone", "the", "tag:#project", "[status:active]", "line:(window water)"):
     search(index, query)
 graph = LinkGraph(index)
@@ -191,9 +191,9 @@ from pathlib import Path
 sys.path[:0] = sys.argv[3:]
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.sync import Synchronizer
-from vaultbridge.vault.paths import Root
+from vaultbridge.vault.paths import VaultFolder
 index = Index.open(Path(sys.argv[2]))
-Synchronizer(Root(sys.argv[1]), index).sync_all()
+Synchronizer(VaultFolder(sys.argv[1]), index).sync_all()
 index.close()
 used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
 print(sum(one.ru_utime + one.ru_stime for one in used))

@@ -82,7 +82,7 @@ DOES_IO = {
 
 MAY_BE_LATE = {
     ("client.transport", "client.sdk"): "only with the official SDK, which is an extra",
-    ("embeddings.own_model", "embeddings.embeddings"): "few people have a model, and HTTP takes 10 ms",
+    ("embeddings.user_model", "embeddings.embeddings"): "few people have a model, and HTTP takes 10 ms",
     ("engine", "engine.direct"): "the engine needs the rest of its package",
     ("engine", "engine.engine"): "the engine needs the rest of its package",
     ("engine.direct", "engine.drafting.planning"): "a command that only reads drafts nothing",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vaultbridge.activity.clients import Activity
-from vaultbridge.activity.records import CallRecord, Touched
+from vaultbridge.activity.records import CallEffects, CallRecord
 from vaultbridge.activity.words import classify, describe_call, describe_client, join_names, name_client
 
 V = "/vault"
@@ -24,7 +24,7 @@ def record(
 ) -> CallRecord:
     made = CallRecord(Activity().join("mcp"), 1, method, 0.0)
     made.tool, made.query, made.error = tool, query, error
-    made.touched = Touched(**touched)  # type: ignore[arg-type]
+    made.touched = CallEffects(**touched)  # type: ignore[arg-type]
     return made
 
 

@@ -21,7 +21,7 @@ from aiohttp import web
 from browser.chromium import FOREIGN_HOST, Chromium
 from support.serve import serve_beside
 from support.web_app import serve_app
-from vaultbridge.server.tokens import TokenStore
+from vaultbridge.tokens import TokenStore
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 

@@ -16,7 +16,7 @@ from support.tool_lists import list_tool_names, wait_for_tool_change, wait_for_t
 from support.waiting import BOUND
 from vaultbridge.cli.bridge import Options, read_options
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.server.tokens import TokenStore
+from vaultbridge.tokens import TokenStore
 
 VAULT = {"Hello.md": "some text\n"}
 

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from vaultbridge.assistants.catalog import ASSISTANTS, find_assistant
+from vaultbridge.assistants.config_file import list_servers, read_text, set_server
+from vaultbridge.assistants.entry import parse_entry
 from vaultbridge.cli.setup.connect import main, make_server_name
-from vaultbridge.server.assistants.catalog import ASSISTANTS, find_assistant
-from vaultbridge.server.assistants.config_file import list_servers, read_text, set_server
-from vaultbridge.server.assistants.entry import parse_entry
 
 Said = pytest.CaptureFixture[str]
 

@@ -24,7 +24,7 @@ from vaultbridge.cli.common import open_vault
 from vaultbridge.cli.setup.index_checks import _check_dictionaries
 from vaultbridge.index.ranking import dictionary
 from vaultbridge.index.ranking.rank import find_foreign_language
-from vaultbridge.server.tokens import TokenStore
+from vaultbridge.tokens import TokenStore
 
 
 class Machine:

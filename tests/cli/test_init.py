@@ -15,10 +15,10 @@ import pytest
 
 from support.commands import run_command
 from support.waiting import BOUND
+from vaultbridge.assistants import catalog
+from vaultbridge.assistants.entry import find_own_command, parse_entry
+from vaultbridge.assistants.handshake import check_handshake
 from vaultbridge.errors import EngineFailure
-from vaultbridge.server.assistants import catalog
-from vaultbridge.server.assistants.entry import find_own_command, parse_entry
-from vaultbridge.server.assistants.handshake import check_handshake
 
 
 class Machine:

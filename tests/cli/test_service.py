@@ -23,11 +23,11 @@ from support.files import write_vault
 from support.ports import held_port
 from support.systemctl import write_program
 from support.waiting import BOUND, wait_until
+from vaultbridge.assistants.catalog import ASSISTANTS, find_assistant
+from vaultbridge.assistants.config_file import list_servers, read_text
+from vaultbridge.assistants.handshake import check_handshake, check_shared
+from vaultbridge.assistants.shared import make_shared_entry, read_shared_entry
 from vaultbridge.markdown.yaml import parse_yaml
-from vaultbridge.server.assistants.catalog import ASSISTANTS, find_assistant
-from vaultbridge.server.assistants.config_file import list_servers, read_text
-from vaultbridge.server.assistants.handshake import check_handshake, check_shared
-from vaultbridge.server.assistants.shared import make_shared_entry, read_shared_entry
 
 PROGRAM = [sys.executable, "-m", "vaultbridge"]
 UNIT = ".config/systemd/user/vaultbridge.service"

@@ -15,7 +15,7 @@ from support.http import read_events
 from support.serve import Served, served
 from support.waiting import BOUND
 from vaultbridge.cli.setup.token import main
-from vaultbridge.server.tokens import TokenStore
+from vaultbridge.tokens import TokenStore
 
 
 @pytest.fixture(autouse=True)

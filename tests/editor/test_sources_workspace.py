@@ -11,7 +11,7 @@ import pytest
 from vaultbridge.editor.model import TOP_OF_NOTE, Focus, OpenTab
 from vaultbridge.editor.sources import WorkspaceSource
 from vaultbridge.editor.state import OBSIDIAN, WORKSPACE, EditorState
-from vaultbridge.vault.paths import Root, vault_path
+from vaultbridge.vault.paths import VaultFolder, vault_path
 
 
 class App:
@@ -22,7 +22,7 @@ class App:
         self._file = vault / ".obsidian" / "workspace.json"
         self.running = True
         self.state = EditorState(lambda path: not path.startswith("Private/"))
-        self.source = WorkspaceSource(Root(vault), self.state, lambda: self.running)
+        self.source = WorkspaceSource(VaultFolder(vault), self.state, lambda: self.running)
 
     def show_files(self, *files: str, front: int = 0, pinned: str = "", read: bool = True) -> None:
         leaves = [

@@ -19,7 +19,7 @@ from vaultbridge.engine import DirectEngine
 from vaultbridge.engine.operations import Append, Create, Move, Operation
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.server.wiring import open_engine
-from vaultbridge.vault.paths import Root, vault_path
+from vaultbridge.vault.paths import VaultFolder, vault_path
 
 NFD = unicodedata.normalize("NFD", "Café.md")
 
@@ -111,7 +111,7 @@ def test_answers_history_and_index_have_the_stored_spelling(vault: Path) -> None
 def test_what_others_rename_is_found_as_it_is_stored_then(vault: Path, seed: int) -> None:
     """The names of a folder are listed again as soon as it has changed."""
     draw = random.Random(seed)
-    root = Root(vault)
+    root = VaultFolder(vault)
     stored = "Note.md"
     for number in range(40):
         # A folder that has just changed is not trusted, so without this none would be.

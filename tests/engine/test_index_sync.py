@@ -30,7 +30,7 @@ from vaultbridge.engine.operations.base import Operation
 from vaultbridge.engine.queries import Queries
 from vaultbridge.errors import VaultbridgeError, VaultNotFound
 from vaultbridge.index.store import schema
-from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.paths import VaultFolder, VaultPath
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.watch import Rescan, VaultLost, WatchEvent
 from vaultbridge.vault.write.replace import LEFTOVER_SECONDS, temporary_name
@@ -65,7 +65,7 @@ def watched_by_hand(
     started: queue.SimpleQueue[Callable[[WatchEvent], None]] = queue.SimpleQueue()
 
     class ByHand:
-        def __init__(self, root: Root, deliver: Callable[[WatchEvent], None]) -> None:
+        def __init__(self, root: VaultFolder, deliver: Callable[[WatchEvent], None]) -> None:
             self._deliver = deliver
 
         def start(self) -> None:

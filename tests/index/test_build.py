@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.index.build import CHUNK_FILES, ChunkResult, FileJob, FileResult, parse_files
-from vaultbridge.vault.paths import Root
+from vaultbridge.vault.paths import VaultFolder
 
 NOTES = 20 * CHUNK_FILES
 """Enough that no child is finished when the first result is read: only a few chunks can wait for the
@@ -22,11 +22,11 @@ needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="children are fo
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Root:
+def root(tmp_path_factory: pytest.TempPathFactory) -> VaultFolder:
     folder = tmp_path_factory.mktemp("vault")
     for number in range(NOTES):
         (folder / f"n{number}.md").write_text(f"# Title {number}\n[[n{number + 1}]] wörd{number} #tag\n")
-    return Root(folder)
+    return VaultFolder(folder)
 
 
 def make_jobs(count: int = NOTES) -> list[FileJob]:
@@ -49,7 +49,7 @@ def list_parsing_children() -> list[int]:
     return found
 
 
-def test_children_give_the_same_rows_as_this_process(root: Root) -> None:
+def test_children_give_the_same_rows_as_this_process(root: VaultFolder) -> None:
     here = read(parse_files(root, make_jobs(), children=0))
     assert read(parse_files(root, make_jobs(), children=3)) == here
     assert len(here) == NOTES
@@ -57,7 +57,7 @@ def test_children_give_the_same_rows_as_this_process(root: Root) -> None:
 
 @needs_proc
 def test_a_child_that_dies_causes_a_warning_and_loses_no_note(
-    root: Root, caplog: pytest.LogCaptureFixture
+    root: VaultFolder, caplog: pytest.LogCaptureFixture
 ) -> None:
     results = parse_files(root, make_jobs(), children=2)
     first = next(results)
@@ -69,7 +69,7 @@ def test_a_child_that_dies_causes_a_warning_and_loses_no_note(
 
 
 @needs_proc
-def test_stopping_early_ends_the_children(root: Root) -> None:
+def test_stopping_early_ends_the_children(root: VaultFolder) -> None:
     results = parse_files(root, make_jobs(), children=2)
     next(results)
     assert list_parsing_children()
@@ -86,16 +86,16 @@ def test_long_messages_in_both_directions_do_not_deadlock(tmp_path: Path) -> Non
         (folder / name).write_text("many words " * 200)
     shown = folder.relative_to(tmp_path).as_posix()
     work = [FileJob(number, f"{shown}/{name}", "note", 1) for number, name in enumerate(names)]
-    results = parse_files(Root(tmp_path), work, children=2)
+    results = parse_files(VaultFolder(tmp_path), work, children=2)
     assert sum(len(chunk) for chunk in results) == 300
 
 
-def test_a_file_that_vanished_is_reported_as_gone(root: Root) -> None:
+def test_a_file_that_vanished_is_reported_as_gone(root: VaultFolder) -> None:
     (chunk,) = parse_files(root, [FileJob(1, "missing.md", "note", 1)])
     assert chunk == [FileResult(1, "missing.md", None, None, gone=True)]
 
 
-def test_known_content_is_not_parsed(root: Root) -> None:
+def test_known_content_is_not_parsed(root: VaultFolder) -> None:
     (chunk,) = parse_files(root, make_jobs(1))
     rows = chunk[0].rows
     assert rows is not None
@@ -104,7 +104,7 @@ def test_known_content_is_not_parsed(root: Root) -> None:
     assert again[0].signature is not None
 
 
-def test_a_placeholder_is_not_read(root: Root) -> None:
+def test_a_placeholder_is_not_read(root: VaultFolder) -> None:
     (chunk,) = parse_files(root, [FileJob(0, "n0.md", "note", 40, placeholder=True)])
     rows = chunk[0].rows
     assert rows is not None

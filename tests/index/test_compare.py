@@ -10,7 +10,7 @@ import pytest
 from vaultbridge.index.compare import DiskSnapshot, StoredFile, compare, scan_path, scan_vault
 from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING
 from vaultbridge.vault.file_types import kind_of
-from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.paths import VaultFolder, VaultPath
 from vaultbridge.vault.walk import FileEntry, Unreadable
 
 
@@ -101,7 +101,7 @@ def test_scanning_one_path_finds_what_scanning_the_vault_finds_there(tmp_path: P
     (tmp_path / "loop").symlink_to(tmp_path / "A")
     (tmp_path / "out").symlink_to(tmp_path.parent)
     os.mkfifo(tmp_path / "pipe.md")
-    root = Root(tmp_path)
+    root = VaultFolder(tmp_path)
     everything = scan_vault(root).entries
     assert set(everything) == {"A/n.md", "link.md"}
     for path in ("A/n.md", "link.md", "loop", "loop/n.md", "out", "pipe.md", "missing.md", "A", "a/n.md"):

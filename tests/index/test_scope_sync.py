@@ -21,7 +21,7 @@ from vaultbridge.index.store.database import Index
 from vaultbridge.index.store.schema import LOGGED_CHANGES
 from vaultbridge.index.sync import Synchronizer
 from vaultbridge.limits import NOTE_PARSE_BYTES
-from vaultbridge.vault.paths import Root
+from vaultbridge.vault.paths import VaultFolder
 from vaultbridge.vault.scope import Scope
 
 FOLDERS = ("", "A/", "A/B/", "Private/", "Private/Sub/", "Zz/")
@@ -72,7 +72,7 @@ class Scoped:
         try:
             with self.vault.index.reading() as db:
                 mark_ignored(index, read_ignore_filters(db))
-            Synchronizer(Root(copy), index).sync_all()
+            Synchronizer(VaultFolder(copy), index).sync_all()
             return dump(index)
         finally:
             index.close()
@@ -324,11 +324,11 @@ from pathlib import Path
 from support.index import Index, Members
 from vaultbridge.vault.scope import Scope
 from vaultbridge.index.scope_sync import ScopeSynchronizer
-from vaultbridge.vault.paths import Root
+from vaultbridge.vault.paths import VaultFolder
 
 cache, vault = map(Path, sys.argv[1:3])
 full, scoped = Index.open(cache), Index.open(cache / "scopes", "scope.sqlite3")
-sync = ScopeSynchronizer(full, scoped, Members(Root(vault), Scope(deny=("Private/",))), batch_files=5)
+sync = ScopeSynchronizer(full, scoped, Members(VaultFolder(vault), Scope(deny=("Private/",))), batch_files=5)
 print("begun", flush=True)
 while sync.step() != "current":
     print("step", flush=True)

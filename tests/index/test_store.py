@@ -169,8 +169,8 @@ def test_the_table_and_paths_follow_changes_of_another_process(make_vault: MakeV
         "import sys; from pathlib import Path\n"
         "from vaultbridge.index.store.database import Index\n"
         "from vaultbridge.index.sync import Synchronizer\n"
-        "from vaultbridge.vault.paths import Root\n"
-        "Synchronizer(Root(Path(sys.argv[1])), Index.open(Path(sys.argv[2]))).sync_all()\n"
+        "from vaultbridge.vault.paths import VaultFolder\n"
+        "Synchronizer(VaultFolder(Path(sys.argv[1])), Index.open(Path(sys.argv[2]))).sync_all()\n"
     )
     subprocess.run([sys.executable, "-c", program, vault.folder, vault.cache], check=True, timeout=60)
     assert "b.md" in vault.index.table()

@@ -26,7 +26,7 @@ from vaultbridge.index.query.search import search
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.sync import Synchronizer
 from vaultbridge.limits import NOTE_PARSE_BYTES
-from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.paths import VaultFolder, VaultPath
 
 MakeVault = Callable[[dict[str, str | bytes]], Vault]
 
@@ -286,12 +286,12 @@ def test_the_next_build_finishes_one_that_was_killed(make_vault: MakeVault, empt
         "import sys; from pathlib import Path\n"
         "from vaultbridge.index.store.database import Index\n"
         "from vaultbridge.index.sync import Synchronizer\n"
-        "from vaultbridge.vault.paths import Root\n"
+        "from vaultbridge.vault.paths import VaultFolder\n"
         "def report(done, total):\n"
         "    print(done, flush=True)\n"
         "    sys.stdin.read()\n"
         "index = Index.open(Path(sys.argv[2]))\n"
-        "Synchronizer(Root(sys.argv[1]), index, batch_files=50).sync_all(report)\n"
+        "Synchronizer(VaultFolder(sys.argv[1]), index, batch_files=50).sync_all(report)\n"
     )
     arguments = [sys.executable, "-c", program, empty_vault.folder, empty_vault.cache]
     with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as builder:
@@ -327,7 +327,7 @@ def test_readers_see_a_consistent_index_while_a_build_runs(empty_vault: Vault) -
     assert seen == sorted(seen)
 
 
-class BusyRoot(Root):
+class BusyRoot(VaultFolder):
     """A vault in which `disturb` happens at the end of the first walk."""
 
     disturb: Callable[[], object] | None = None

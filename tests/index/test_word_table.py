@@ -14,10 +14,10 @@ from vaultbridge.index.word_table import WordTable, find_notes
 def db() -> Iterator[sqlite3.Connection]:
     connection = sqlite3.connect(":memory:")
     connection.execute(
-        "CREATE VIRTUAL TABLE words USING fts5(path, heads, body, content='', tokenize='ascii')"
+        "CREATE VIRTUAL TABLE words USING fts5(path, labels, body, content='', tokenize='ascii')"
     )
     connection.executemany(
-        "INSERT INTO words (rowid, path, heads, body) VALUES (?, ?, '', ?)",
+        "INSERT INTO words (rowid, path, labels, body) VALUES (?, ?, '', ?)",
         [(number, f"n{number}", "even" if number % 2 == 0 else "odd") for number in range(1, 11)],
     )
     yield connection

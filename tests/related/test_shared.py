@@ -29,10 +29,10 @@ def notes(request: pytest.FixtureRequest) -> dict[int, list[str]]:
 def db(notes: dict[int, list[str]]) -> Iterator[sqlite3.Connection]:
     connection = sqlite3.connect(":memory:")
     connection.execute(
-        "CREATE VIRTUAL TABLE words USING fts5(path, heads, body, content='', tokenize='ascii')"
+        "CREATE VIRTUAL TABLE words USING fts5(path, labels, body, content='', tokenize='ascii')"
     )
     rows = [(id_, " ".join(words)) for id_, words in notes.items()]
-    connection.executemany("INSERT INTO words (rowid, path, heads, body) VALUES (?, '', '', ?)", rows)
+    connection.executemany("INSERT INTO words (rowid, path, labels, body) VALUES (?, '', '', ?)", rows)
     yield connection
     connection.close()
 

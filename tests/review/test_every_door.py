@@ -28,7 +28,7 @@ from vaultbridge.protocols.claude_ide.dialect import _IdeDialect
 from vaultbridge.protocols.claude_ide.tools import TOOLS as IDE_TOOLS
 from vaultbridge.protocols.editor.server import _EditorDialect
 from vaultbridge.protocols.mcp.methods import METHODS
-from vaultbridge.review.gate import ReviewGate, UnaskedCaller
+from vaultbridge.review.gate import NonInteractiveCaller, ReviewGate
 from vaultbridge.review.policy import Review, ReviewRules
 from vaultbridge.tools.base.answer import Answer, answer_text
 from vaultbridge.tools.base.schema import Arguments
@@ -119,7 +119,7 @@ def read_files(folder: Path) -> dict[str, bytes]:
 
 def open_tools(vault: Reviewed, review: Review, actor: str = "robot") -> ToolHarness:
     rules = ReviewRules(least=review, wait_seconds=0.0)
-    gate = ReviewGate(lambda _: rules, "tool", UnaskedCaller(0.0), lambda *_: None)
+    gate = ReviewGate(lambda _: rules, "tool", NonInteractiveCaller(0.0), lambda *_: None)
     context = ToolContext(engines={vault.engine.name: vault.engine}, actor=actor, gate=gate)
     return ToolHarness(vault.engine, standard_catalog(), context)
 

@@ -16,8 +16,8 @@ from support.waiting import BOUND, ask_until
 from vaultbridge.server.config.environment import apply_environment
 from vaultbridge.server.config.model import load_config
 from vaultbridge.server.serve import Listening, ServeOptions, run_server
-from vaultbridge.server.tokens import TokenStore
 from vaultbridge.server.wiring import open_engine
+from vaultbridge.tokens import TokenStore
 
 
 class Served:

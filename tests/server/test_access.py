@@ -19,7 +19,7 @@ from server.conftest import Served, Serving, build_index, make_vault
 from support.http import read_events
 from support.waiting import BOUND
 from support.wire import MODERN, make_meta
-from vaultbridge.server.tokens import FILE_NAME, AccessToken
+from vaultbridge.tokens import FILE_NAME, AccessToken
 
 HELLO = "obsidian://vault/Notes/Hello.md"
 

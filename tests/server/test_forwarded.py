@@ -23,7 +23,7 @@ from support.reverse_proxy import proxying
 from support.waiting import BOUND, until
 from vaultbridge.protocols.claude_ide.lock_files import TOKEN_HEADER
 from vaultbridge.server import serve
-from vaultbridge.server.tokens import TokenStore
+from vaultbridge.tokens import TokenStore
 
 WHY = "proxy or a tunnel"
 """What the answer to a request says that was refused because it was forwarded."""

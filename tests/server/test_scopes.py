@@ -7,7 +7,7 @@ import pytest
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.server.config.model import Config, LimitsConfig, ScopeConfig, VaultConfig
 from vaultbridge.server.config.scopes import make_scopes
-from vaultbridge.server.tokens import AccessToken
+from vaultbridge.tokens import AccessToken
 from vaultbridge.vault.scope import LiveScope, Scope
 
 TOKEN = AccessToken(

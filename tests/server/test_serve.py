@@ -26,7 +26,7 @@ from vaultbridge.errors import InvalidArgument, VaultNotFound
 from vaultbridge.server.access import allows_local_programs
 from vaultbridge.server.config.model import Config, ServerConfig, TokensConfig
 from vaultbridge.server.serve import IDLE_SECONDS, check_exposure
-from vaultbridge.server.tokens import TokenStore
+from vaultbridge.tokens import TokenStore
 
 
 async def answer_to(id_: int | str, socket: websockets.ClientConnection) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.errors import EngineFailure, InvalidArgument
-from vaultbridge.server.tokens import FILE_NAME, TOKENS, TokenStore
+from vaultbridge.tokens import FILE_NAME, TOKENS, TokenStore
 
 
 def test_a_token_is_recognised_by_its_text_only(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_changes_at_the_same_time_all_count(tmp_path: Path) -> None:
 
 
 def test_the_number_of_tokens_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vaultbridge.server.tokens.TOKENS", 2)
+    monkeypatch.setattr("vaultbridge.tokens.TOKENS", 2)
     assert TOKENS > 2
     store = TokenStore(tmp_path)
     store.make("a")

@@ -33,7 +33,7 @@ from pathlib import Path
 from vaultbridge.index import sync
 from vaultbridge.engine.index_leader import IndexLeader
 from vaultbridge.index.store.database import Index
-from vaultbridge.vault.paths import Root
+from vaultbridge.vault.paths import VaultFolder
 
 vault, cache = map(Path, sys.argv[1:])
 sync.BATCH_FILES = 100
@@ -44,7 +44,7 @@ def report(done, total):
     print(done, flush=True)
     sys.stdin.read()
 
-sync.Synchronizer(Root(vault), Index.open(cache)).sync_all(report)
+sync.Synchronizer(VaultFolder(vault), Index.open(cache)).sync_all(report)
 """
 """Another process that builds the index: stops after the first notes, and goes on when its input ends."""
 

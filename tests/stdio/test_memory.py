@@ -21,7 +21,7 @@ ROUNDS = 60
 of them left behind would be there so many times more."""
 
 KEPT_BY_DESIGN = frozenset({"builtins.tuple", "weakref.ReferenceType"})
-"""What a call changed is in the records of the last calls (`activity.records.Touched`), which are limited
+"""What a call changed is in the records of the last calls (`activity.records.CallEffects`), which are limited
 themselves (`tests/activity/test_clients.py`): in a deque, and invisible to the garbage collector.
 Each connection of `sqlite3` keeps weak references to its cursors, and tidies their list every 200 of them."""
 

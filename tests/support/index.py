@@ -17,7 +17,7 @@ from vaultbridge.index.store.database import Index
 from vaultbridge.index.store.rows import decode_note
 from vaultbridge.index.sync import Synchronizer, SyncReport
 from vaultbridge.vault.file_links import find_links_to_hidden
-from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.paths import VaultFolder, VaultPath
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settings import IgnoreFilters
 
@@ -84,7 +84,7 @@ _DUMPED = (
 class Members:
     """Which files are in a scope, as the engine decides it."""
 
-    def __init__(self, root: Root, scope: Scope) -> None:
+    def __init__(self, root: VaultFolder, scope: Scope) -> None:
         self.scope = scope
         self.root = root
         self.shows = scope.visible
@@ -101,7 +101,7 @@ class Vault:
         self.cache = folder / "cache"
         self.folder.mkdir(parents=True)
         self.cache.mkdir()
-        self.root = Root(self.folder)
+        self.root = VaultFolder(self.folder)
         self.index = Index.open(self.cache)
         self.sync = Synchronizer(self.root, self.index)
         self._rebuilt = 0

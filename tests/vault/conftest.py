@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.vault.paths import Root
+from vaultbridge.vault.paths import VaultFolder
 from vaultbridge.vault.write.transaction import Transactor
 from vaultbridge.vault.write.trash import Trash
 
@@ -20,8 +20,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def root(folder: Path) -> Root:
-    return Root(folder)
+def root(folder: Path) -> VaultFolder:
+    return VaultFolder(folder)
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def trash(home: Path) -> Trash:
 
 
 @pytest.fixture
-def transactor(root: Root, cache: Path, trash: Trash) -> Iterator[Transactor]:
+def transactor(root: VaultFolder, cache: Path, trash: Trash) -> Iterator[Transactor]:
     made = Transactor(root, cache, trash=trash)
     yield made
     made.close()

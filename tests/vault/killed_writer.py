@@ -16,7 +16,7 @@ import sys
 import traceback
 from pathlib import Path
 
-from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.paths import VaultFolder, VaultPath
 from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.write.steps import (
     ABSENT,
@@ -83,7 +83,9 @@ def write(vault: str, cache: str, home: str, point: str, which: str) -> None:
         if name == point:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    transactor = Transactor(Root(vault), Path(cache), trash=Trash({"HOME": home}), checkpoint=checkpoint)
+    transactor = Transactor(
+        VaultFolder(vault), Path(cache), trash=Trash({"HOME": home}), checkpoint=checkpoint
+    )
     if which == "recover":
         transactor.recover()
     elif which == "undo":

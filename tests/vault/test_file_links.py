@@ -12,7 +12,7 @@ import pytest
 
 from support.system_calls import refuse_call
 from vaultbridge.vault.file_links import find_links_to_hidden, leads_to_hidden
-from vaultbridge.vault.paths import Root
+from vaultbridge.vault.paths import VaultFolder
 from vaultbridge.vault.walk import FileEntry, walk
 
 FOLDERS = ("", "A/", "A/B/", "Bücher/", unicodedata.normalize("NFD", "Hören/"))
@@ -27,7 +27,7 @@ def may_contain(folder: str) -> bool:
     return folder != "Private" and is_visible(folder)
 
 
-def group(root: Root) -> dict[str, list[str]]:
+def group(root: VaultFolder) -> dict[str, list[str]]:
     """The vault's files by their folder, as the index knows them."""
     files: dict[str, list[str]] = {}
     for found in walk(root):
@@ -36,7 +36,7 @@ def group(root: Root) -> dict[str, list[str]]:
     return files
 
 
-def ask_each(root: Root, files: dict[str, list[str]]) -> set[str]:
+def ask_each(root: VaultFolder, files: dict[str, list[str]]) -> set[str]:
     return {path for paths in files.values() for path in paths if leads_to_hidden(root, path, is_visible)}
 
 
@@ -73,7 +73,7 @@ def vault(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_it_finds_what_a_look_at_each_file_finds(vault: Path, root: Root, seed: int) -> None:
+def test_it_finds_what_a_look_at_each_file_finds(vault: Path, root: VaultFolder, seed: int) -> None:
     random_ = random.Random(seed)
     seen = 0
     for _ in range(60):
@@ -86,7 +86,7 @@ def test_it_finds_what_a_look_at_each_file_finds(vault: Path, root: Root, seed: 
     assert seen > 60
 
 
-def test_a_change_within_the_same_tick_is_seen(vault: Path, root: Root) -> None:
+def test_a_change_within_the_same_tick_is_seen(vault: Path, root: VaultFolder) -> None:
     for _ in range(20):
         (vault / "l.md").symlink_to("Private/secret.md")
         assert find_links_to_hidden(root, {"": ["l.md"]}, is_visible, may_contain) == {"l.md"}
@@ -97,7 +97,7 @@ def test_a_change_within_the_same_tick_is_seen(vault: Path, root: Root) -> None:
 
 
 def test_in_a_folder_that_cannot_be_listed_each_file_is_looked_at(
-    vault: Path, root: Root, monkeypatch: pytest.MonkeyPatch
+    vault: Path, root: VaultFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (vault / "l.md").symlink_to("Private/secret.md")
     refuse_call(monkeypatch, "scandir", errno.EACCES)

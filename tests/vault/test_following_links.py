@@ -10,14 +10,14 @@ import pytest
 
 from support.disk_trace import trace_disk
 from vaultbridge.vault.file_links import LINKS_FOLLOWED, leads_to_hidden
-from vaultbridge.vault.paths import Root
+from vaultbridge.vault.paths import VaultFolder
 
 VAULT = {"Pub/a.md": "a", "Private/b.md": "b", "Pub/Sub/c.md": "c"}
 
 
 @pytest.fixture
-def root(vault: Path) -> Root:
-    return Root(vault)
+def root(vault: Path) -> VaultFolder:
+    return VaultFolder(vault)
 
 
 def shows(path: str) -> bool:
@@ -42,7 +42,7 @@ def shows(path: str) -> bool:
     ],
 )
 def test_a_link_is_as_visible_as_every_name_on_its_way(
-    vault: Path, root: Root, tmp_path: Path, target: str, hidden: bool
+    vault: Path, root: VaultFolder, tmp_path: Path, target: str, hidden: bool
 ) -> None:
     alias = tmp_path / "alias"
     alias.symlink_to(vault)
@@ -52,7 +52,9 @@ def test_a_link_is_as_visible_as_every_name_on_its_way(
     assert leads_to_hidden(root, "Pub/m.md", shows) is hidden
 
 
-def test_a_link_that_passes_through_a_hidden_link_is_hidden_wherever_it_ends(vault: Path, root: Root) -> None:
+def test_a_link_that_passes_through_a_hidden_link_is_hidden_wherever_it_ends(
+    vault: Path, root: VaultFolder
+) -> None:
     (vault / "Pub/l.md").symlink_to("../Private/back.md")
     assert leads_to_hidden(root, "Pub/l.md", shows)
     (vault / "Private/back.md").symlink_to("../Pub/a.md")
@@ -60,7 +62,7 @@ def test_a_link_that_passes_through_a_hidden_link_is_hidden_wherever_it_ends(vau
 
 
 def test_nothing_is_asked_about_a_hidden_place(
-    vault: Path, root: Root, monkeypatch: pytest.MonkeyPatch
+    vault: Path, root: VaultFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (vault / "Pub/l.md").symlink_to("../Private/b.md")
     (vault / "Pub/d").symlink_to("../Private")
@@ -71,18 +73,18 @@ def test_nothing_is_asked_about_a_hidden_place(
     assert not any("Private" in call for call in trace.calls)
 
 
-def test_a_link_in_another_spelling_is_followed(vault: Path, root: Root) -> None:
+def test_a_link_in_another_spelling_is_followed(vault: Path, root: VaultFolder) -> None:
     (vault / unicodedata.normalize("NFD", "Über.md")).symlink_to("Private/b.md")
     assert leads_to_hidden(root, "Über.md", shows)
 
 
-def test_links_in_a_circle_end(vault: Path, root: Root) -> None:
+def test_links_in_a_circle_end(vault: Path, root: VaultFolder) -> None:
     (vault / "Pub/x.md").symlink_to("y.md")
     (vault / "Pub/y.md").symlink_to("x.md")
     assert leads_to_hidden(root, "Pub/x.md", shows)
 
 
-def test_as_many_links_are_followed_as_the_system_follows(vault: Path, root: Root) -> None:
+def test_as_many_links_are_followed_as_the_system_follows(vault: Path, root: VaultFolder) -> None:
     for number in range(LINKS_FOLLOWED):
         (vault / f"{number}.md").symlink_to(f"{number + 1}.md")
     (vault / f"{LINKS_FOLLOWED}.md").write_text("end")

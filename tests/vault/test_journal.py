@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.errors import EditRefused, EngineFailure, InvalidArgument
-from vaultbridge.vault.paths import Root, vault_path
+from vaultbridge.vault.paths import VaultFolder, vault_path
 from vaultbridge.vault.write import journal as journal_module
 from vaultbridge.vault.write.journal import Journal, make_image
 from vaultbridge.vault.write.steps import (
@@ -48,7 +48,7 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def timed(root: Root, cache: Path, trash: Trash, clock: Clock) -> Iterator[Transactor]:
+def timed(root: VaultFolder, cache: Path, trash: Trash, clock: Clock) -> Iterator[Transactor]:
     made = Transactor(root, cache, trash=trash, clock=clock)
     yield made
     made.close()
@@ -282,7 +282,7 @@ def test_damaged_content_is_an_error_and_never_returned(cache: Path) -> None:
     journal.close()
 
 
-def test_two_threads_may_write_at_once(root: Root, cache: Path, trash: Trash) -> None:
+def test_two_threads_may_write_at_once(root: VaultFolder, cache: Path, trash: Trash) -> None:
     transactor = Transactor(root, cache, trash=trash, wait=60)
     errors: list[BaseException] = []
 
@@ -305,7 +305,7 @@ def test_two_threads_may_write_at_once(root: Root, cache: Path, trash: Trash) ->
 
 @pytest.mark.long
 def test_a_journal_cut_or_spoilt_anywhere_costs_history_and_nothing_else(
-    root: Root, cache: Path, trash: Trash, folder: Path
+    root: VaultFolder, cache: Path, trash: Trash, folder: Path
 ) -> None:
     """Whatever became of the file, the vault opens and can be changed, and an undoing gives the right bytes
     or is refused in words."""
@@ -392,7 +392,7 @@ def test_a_change_stays_done_when_old_ones_cannot_be_deleted(
 
 
 def test_a_journal_of_an_older_version_learns_who_made_a_change(
-    root: Root, cache: Path, trash: Trash
+    root: VaultFolder, cache: Path, trash: Trash
 ) -> None:
     """Its changes have no author, as a person's have none; an older version can go on using the file."""
     transactor = Transactor(root, cache, trash=trash)

@@ -14,7 +14,7 @@ import pytest
 
 from vaultbridge.errors import EngineFailure, InvalidArgument, TimedOut
 from vaultbridge.vault.locking import WRITER_LOCK, FileLock
-from vaultbridge.vault.paths import Root, vault_path
+from vaultbridge.vault.paths import VaultFolder, vault_path
 from vaultbridge.vault.write.journal import Journal, make_image
 from vaultbridge.vault.write.journal_rows import JournalEntry
 from vaultbridge.vault.write.journal_schema import NEWER_VERSIONS
@@ -53,7 +53,7 @@ class Made:
         self.rounds = 0
 
     def open(self, base: Path) -> Transactor:
-        return Transactor(Root(base / "vault"), base / "state", trash=self.trash)
+        return Transactor(VaultFolder(base / "vault"), base / "state", trash=self.trash)
 
     @property
     def file(self) -> Path:

@@ -11,7 +11,7 @@ import pytest
 
 from vaultbridge.errors import AmbiguousName, VaultNotFound
 from vaultbridge.vault.obsidian import find_vault, list_app_folders, list_known_vaults
-from vaultbridge.vault.paths import Root
+from vaultbridge.vault.paths import VaultFolder
 
 
 def register(folder: Path, vaults: Any) -> None:
@@ -83,7 +83,7 @@ def test_the_error_for_a_missing_folder_names_no_folder_above_it(
 ) -> None:
     (tmp_path / "File").write_text("")
     for name, words in (("Gone", "There is no folder 'Gone' at the path"), ("File", "'File' is a file")):
-        for ask in (lambda text: find_vault(text, environ=environ, platform="linux"), Root):
+        for ask in (lambda text: find_vault(text, environ=environ, platform="linux"), VaultFolder):
             with pytest.raises(VaultNotFound) as caught:
                 ask(str(tmp_path / name))
             assert str(tmp_path) not in str(caught.value) and repr(name) in str(caught.value)

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.vault.paths import Root, vault_path
+from vaultbridge.vault.paths import VaultFolder, vault_path
 from vaultbridge.vault.write.overlay import Overlay, OverlayEntry
 
 P = vault_path
 
 
 @pytest.fixture
-def overlay(root: Root, folder: Path) -> Overlay:
+def overlay(root: VaultFolder, folder: Path) -> Overlay:
     for name in ("A/n.md", "A/in/m.md", "b.md"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("")

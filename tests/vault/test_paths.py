@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from vaultbridge.errors import InvalidPath, NoteNotFound, PermissionDenied, VaultNotFound
 from vaultbridge.links.resolve import file_name
 from vaultbridge.vault.paths import (
-    Root,
+    VaultFolder,
     VaultPath,
     folder_of,
     is_under,
@@ -149,14 +149,14 @@ def test_a_stored_name_becomes_nfc_unless_no_path_can_contain_it() -> None:
 
 def test_a_missing_vault_and_a_file_give_different_errors(tmp_path: Path) -> None:
     with pytest.raises(VaultNotFound, match="no such folder"):
-        Root(tmp_path / "nowhere")
+        VaultFolder(tmp_path / "nowhere")
     (tmp_path / "file").write_text("")
     with pytest.raises(VaultNotFound, match="not a folder"):
-        Root(tmp_path / "file")
+        VaultFolder(tmp_path / "file")
 
 
 def test_a_file_is_located_exactly_first_then_in_another_form_then_in_another_case(
-    root: Root, folder: Path
+    root: VaultFolder, folder: Path
 ) -> None:
     (folder / "Notes").mkdir()
     (folder / "Notes" / NFD).write_text("nfd")
@@ -170,7 +170,9 @@ def test_a_file_is_located_exactly_first_then_in_another_form_then_in_another_ca
     assert root.exists(VaultPath("NOTES/same.md"))
 
 
-def test_a_missing_file_is_not_found_and_its_place_keeps_the_stored_folders(root: Root, folder: Path) -> None:
+def test_a_missing_file_is_not_found_and_its_place_keeps_the_stored_folders(
+    root: VaultFolder, folder: Path
+) -> None:
     (folder / "Notes").mkdir()
     with pytest.raises(NoteNotFound):
         root.locate(VaultPath("Notes/none.md"))
@@ -178,7 +180,7 @@ def test_a_missing_file_is_not_found_and_its_place_keeps_the_stored_folders(root
 
 
 def test_a_link_out_of_the_vault_leads_nowhere_unless_allowed(
-    root: Root, folder: Path, tmp_path: Path
+    root: VaultFolder, folder: Path, tmp_path: Path
 ) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -191,17 +193,17 @@ def test_a_link_out_of_the_vault_leads_nowhere_unless_allowed(
         assert str(tmp_path) not in str(caught.value)
     with pytest.raises(PermissionDenied):
         root.place(vault_path("door/new.md"))
-    open_root = Root(folder, allow_outside_links=True)
+    open_root = VaultFolder(folder, allow_outside_links=True)
     assert open_root.locate(vault_path("door/secret.md")).read_text() == "secret"
 
 
-def test_a_link_inside_the_vault_is_followed(root: Root, folder: Path) -> None:
+def test_a_link_inside_the_vault_is_followed(root: VaultFolder, folder: Path) -> None:
     (folder / "real.md").write_text("x")
     (folder / "also.md").symlink_to("real.md")
     assert root.locate(vault_path("also.md")).read_text() == "x"
 
 
-def test_a_folder_whose_name_begins_like_the_vault_is_outside(root: Root, folder: Path) -> None:
+def test_a_folder_whose_name_begins_like_the_vault_is_outside(root: VaultFolder, folder: Path) -> None:
     """A prefix test without a separator would let `vault-private` pass as part of `vault`."""
     sibling = folder.with_name(folder.name + "-private")
     sibling.mkdir()
@@ -213,7 +215,7 @@ def test_a_folder_whose_name_begins_like_the_vault_is_outside(root: Root, folder
 
 
 def test_a_place_on_disk_has_a_vault_path_only_inside_and_unhidden(
-    root: Root, folder: Path, tmp_path: Path
+    root: VaultFolder, folder: Path, tmp_path: Path
 ) -> None:
     assert root.path_of(folder / "A" / NFD) == f"A/{NFC}"
     assert root.path_of(folder / ".obsidian" / "app.json") is None
@@ -231,7 +233,7 @@ def test_a_link_to_a_hidden_folder_of_the_vault_leads_out_of_it(tmp_path: Path) 
     (tmp_path / "config").symlink_to(".obsidian")
     (tmp_path / "app.json").symlink_to(".obsidian/app.json")
     for allowed in (False, True):
-        root = Root(tmp_path, allow_outside_links=allowed)
+        root = VaultFolder(tmp_path, allow_outside_links=allowed)
         for path in ("config/app.json", "config/nothing.json", "app.json", "config"):
             with pytest.raises(PermissionDenied):
                 root.locate(vault_path(path))
@@ -246,7 +248,7 @@ def test_nobody_can_find_out_what_is_behind_a_link_out_of_the_vault(tmp_path: Pa
     folder = tmp_path / "vault"
     folder.mkdir()
     (folder / "door").symlink_to(outside)
-    root = Root(folder)
+    root = VaultFolder(folder)
     answers = set()
     for name in ("there.md", "absent.md"):
         with pytest.raises(PermissionDenied) as caught:
@@ -261,7 +263,7 @@ def test_a_link_to_a_folder_of_the_vault_is_not_a_folder_of_it(tmp_path: Path) -
     (tmp_path / "Private" / "n.md").write_text("")
     (tmp_path / "way").symlink_to("Private")
     (tmp_path / "same.md").symlink_to("Private/n.md")
-    root = Root(tmp_path)
+    root = VaultFolder(tmp_path)
     for path in ("way", "way/n.md", "way/absent.md"):
         with pytest.raises(NoteNotFound):
             root.locate(vault_path(path))
@@ -275,7 +277,7 @@ def test_a_vault_is_absent_when_its_folder_is_gone_or_replaced_by_a_file_or_empt
 ) -> None:
     folder, away = tmp_path / "Notes", tmp_path / "away"
     folder.mkdir()
-    root = Root(folder)
+    root = VaultFolder(folder)
     # Empty, but the folder that was opened.
     assert root.absence() == ""
     (folder / "a.md").touch()
@@ -306,7 +308,7 @@ def test_another_folder_in_the_vaults_place_is_the_vault_once_it_has_content(
     """As when the vault was restored from a copy. From then on it may be emptied, too."""
     folder = tmp_path / "Notes"
     folder.mkdir()
-    root = Root(folder)
+    root = VaultFolder(folder)
     folder.rename(tmp_path / "away")
     folder.mkdir()
     (folder / first).mkdir()

@@ -10,7 +10,7 @@ import pytest
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.system import FileStat
-from vaultbridge.vault.paths import Root, vault_path
+from vaultbridge.vault.paths import VaultFolder, vault_path
 from vaultbridge.vault.write import plan as plan_module
 from vaultbridge.vault.write.plan import WritePlan
 from vaultbridge.vault.write.steps import (
@@ -35,7 +35,7 @@ def fail_to_recall(image: ContentImage) -> bytes:
 
 
 @pytest.fixture
-def plan(root: Root, trash: Trash) -> WritePlan:
+def plan(root: VaultFolder, trash: Trash) -> WritePlan:
     return WritePlan(root, trash, datetime(2024, 5, 6), fail_to_recall)
 
 
@@ -102,7 +102,7 @@ def test_too_many_steps_are_refused(plan: WritePlan, monkeypatch: pytest.MonkeyP
         plan.add([MakeFolder(P(f"f{number}")) for number in range(4)])
 
 
-def test_a_notice_says_when_another_trash_is_used(root: Root, folder: Path, home: Path) -> None:
+def test_a_notice_says_when_another_trash_is_used(root: VaultFolder, folder: Path, home: Path) -> None:
     (folder / "a.md").write_bytes(b"a")
     plan = WritePlan(root, Trash({"HOME": str(home)}, platform="win32"), datetime(2024, 5, 6), fail_to_recall)
     plan.add([TrashFile(P("a.md"), "system")])

@@ -13,7 +13,7 @@ import pytest
 from support.system_calls import act_after_reads
 from vaultbridge.errors import EngineFailure, NoteBusy, NoteNotFound
 from vaultbridge.system import FileStat
-from vaultbridge.vault.paths import Root, vault_path
+from vaultbridge.vault.paths import VaultFolder, vault_path
 from vaultbridge.vault.read import EMPTY_SECONDS, content_hash, read_place
 from vaultbridge.vault.walk import FileEntry, walk
 
@@ -23,7 +23,7 @@ def test_the_hash_is_sixteen_digits_of_blake2b() -> None:
     assert len(content_hash(b"")) == 16
 
 
-def test_a_file_is_read_with_its_stat_and_mode(root: Root, folder: Path) -> None:
+def test_a_file_is_read_with_its_stat_and_mode(root: VaultFolder, folder: Path) -> None:
     (folder / "n.md").write_bytes(b"\xef\xbb\xbfa\r\n\xff")
     (folder / "n.md").chmod(0o640)
     content = read_place(root.resolve(vault_path("N.md")), "N.md")
@@ -34,12 +34,12 @@ def test_a_file_is_read_with_its_stat_and_mode(root: Root, folder: Path) -> None
     assert content.signature == FileStat(entry.mtime_ns, entry.size, entry.ino)
 
 
-def test_an_empty_file_is_an_empty_text(root: Root, folder: Path) -> None:
+def test_an_empty_file_is_an_empty_text(root: VaultFolder, folder: Path) -> None:
     (folder / "n.md").write_bytes(b"")
     assert read_place(root.resolve(vault_path("n.md")), "n.md").data == b""
 
 
-def test_a_missing_file_and_a_folder_give_different_errors(root: Root, folder: Path) -> None:
+def test_a_missing_file_and_a_folder_give_different_errors(root: VaultFolder, folder: Path) -> None:
     (folder / "A").mkdir()
     with pytest.raises(NoteNotFound):
         read_place(root.resolve(vault_path("none.md")), "none.md")
@@ -47,14 +47,14 @@ def test_a_missing_file_and_a_folder_give_different_errors(root: Root, folder: P
         read_place(root.resolve(vault_path("A")), "A")
 
 
-def test_no_more_than_the_limit_is_read(root: Root, folder: Path) -> None:
+def test_no_more_than_the_limit_is_read(root: VaultFolder, folder: Path) -> None:
     (folder / "n.md").write_bytes(b"x" * 11)
     assert len(read_place(root.resolve(vault_path("n.md")), "n.md", limit=11).data) == 11
     with pytest.raises(EngineFailure, match="11 bytes; files up to 10 bytes are read"):
         read_place(root.resolve(vault_path("n.md")), "n.md", limit=10)
 
 
-def test_a_pipe_does_not_block_a_reader(root: Root, folder: Path) -> None:
+def test_a_pipe_does_not_block_a_reader(root: VaultFolder, folder: Path) -> None:
     os.mkfifo(folder / "pipe.md")
     outcome: list[BaseException] = []
 
@@ -71,7 +71,7 @@ def test_a_pipe_does_not_block_a_reader(root: Root, folder: Path) -> None:
     assert "not an ordinary file" in str(outcome[0])
 
 
-def test_a_file_that_is_not_downloaded_is_not_read(root: Root, folder: Path) -> None:
+def test_a_file_that_is_not_downloaded_is_not_read(root: VaultFolder, folder: Path) -> None:
     with (folder / "far.md").open("wb") as file:
         file.truncate(4096)
     with pytest.raises(EngineFailure, match="not downloaded"):
@@ -79,7 +79,7 @@ def test_a_file_that_is_not_downloaded_is_not_read(root: Root, folder: Path) -> 
 
 
 def test_a_file_that_changes_while_it_is_read_is_read_again(
-    root: Root, folder: Path, monkeypatch: pytest.MonkeyPatch
+    root: VaultFolder, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = folder / "n.md"
     place.write_bytes(b"first")
@@ -96,7 +96,7 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(
 
 
 def test_reading_a_file_that_keeps_changing_fails(
-    root: Root, folder: Path, monkeypatch: pytest.MonkeyPatch
+    root: VaultFolder, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = folder / "n.md"
     place.write_bytes(b"x")
@@ -106,7 +106,7 @@ def test_reading_a_file_that_keeps_changing_fails(
 
 
 def test_a_file_emptied_by_a_clock_that_is_a_little_ahead_counts_as_being_saved(
-    root: Root, folder: Path
+    root: VaultFolder, folder: Path
 ) -> None:
     """As on a network disk, whose own clock sets the time of a change."""
     place = folder / "n.md"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from vaultbridge.vault.paths import Root, VaultPath, vault_path
+from vaultbridge.vault.paths import VaultFolder, VaultPath, vault_path
 from vaultbridge.vault.write.steps import WriteFile
 from vaultbridge.vault.write.transaction import Transactor
 from vaultbridge.vault.write.trash import Trash
@@ -72,7 +72,7 @@ class World:
         return Ran(*json.loads(self.writers.stdout.readline()))
 
     def transactor(self) -> Transactor:
-        return Transactor(Root(self.vault), self.cache, trash=Trash({"HOME": str(self.home)}))
+        return Transactor(VaultFolder(self.vault), self.cache, trash=Trash({"HOME": str(self.home)}))
 
     def files(self) -> dict[str, bytes | None]:
         """Vault and trash together: nothing may be lost, nothing may be left over."""

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from vaultbridge.vault.obsidian import read_workspace
-from vaultbridge.vault.paths import Root
+from vaultbridge.vault.paths import VaultFolder
 from vaultbridge.vault.settings import Bookmark, PeriodicNotes, SettingsReader, VaultSettings
 
 
@@ -21,7 +21,7 @@ def write(folder: Path, name: str, value: Any) -> None:
     place.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
 
 
-def test_a_vault_without_settings_has_the_defaults(root: Root) -> None:
+def test_a_vault_without_settings_has_the_defaults(root: VaultFolder) -> None:
     settings = SettingsReader(root).current()
     assert settings.problems == ()
     assert settings.new_link_format == VaultSettings().new_link_format
@@ -30,7 +30,9 @@ def test_a_vault_without_settings_has_the_defaults(root: Root) -> None:
     )
 
 
-def test_everything_that_is_set_is_read_and_unknown_keys_are_no_problem(root: Root, folder: Path) -> None:
+def test_everything_that_is_set_is_read_and_unknown_keys_are_no_problem(
+    root: VaultFolder, folder: Path
+) -> None:
     write(
         folder,
         "app.json",
@@ -79,7 +81,7 @@ def test_everything_that_is_set_is_read_and_unknown_keys_are_no_problem(root: Ro
     assert settings.core_plugins == {"daily-notes": True, "graph": False}
 
 
-def test_empty_texts_mean_the_default_formats(root: Root, folder: Path) -> None:
+def test_empty_texts_mean_the_default_formats(root: VaultFolder, folder: Path) -> None:
     write(folder, "daily-notes.json", {"format": "", "folder": ""})
     write(folder, "templates.json", {"dateFormat": ""})
     settings = SettingsReader(root).current()
@@ -88,7 +90,7 @@ def test_empty_texts_mean_the_default_formats(root: Root, folder: Path) -> None:
     assert settings.problems == ()
 
 
-def test_an_older_list_of_core_plugins_is_understood(root: Root, folder: Path) -> None:
+def test_an_older_list_of_core_plugins_is_understood(root: VaultFolder, folder: Path) -> None:
     write(folder, "core-plugins.json", ["daily-notes", "graph"])
     assert SettingsReader(root).current().core_plugins == {"daily-notes": True, "graph": True}
 
@@ -102,7 +104,7 @@ PERIODIC = {
 
 
 def test_an_enabled_daily_note_of_the_periodic_plugin_overrides_the_core_one(
-    root: Root, folder: Path
+    root: VaultFolder, folder: Path
 ) -> None:
     write(folder, "daily-notes.json", {"folder": "Daily"})
     write(folder, "plugins/periodic-notes/data.json", PERIODIC)
@@ -119,7 +121,9 @@ def test_an_enabled_daily_note_of_the_periodic_plugin_overrides_the_core_one(
     assert settings.periodic_notes("yearly").format == "YYYY"
 
 
-def test_a_disabled_daily_note_or_a_disabled_plugin_overrides_nothing(root: Root, folder: Path) -> None:
+def test_a_disabled_daily_note_or_a_disabled_plugin_overrides_nothing(
+    root: VaultFolder, folder: Path
+) -> None:
     write(folder, "daily-notes.json", {"folder": "Daily"})
     write(folder, "plugins/periodic-notes/data.json", {"daily": {**PERIODIC["daily"], "enabled": False}})  # type: ignore[dict-item]
     assert SettingsReader(root).current().periodic_notes("daily").folder == "Daily"
@@ -149,7 +153,7 @@ def test_a_disabled_daily_note_or_a_disabled_plugin_overrides_nothing(root: Root
     ],
 )
 def test_broken_settings_are_reported_and_mean_the_defaults(
-    root: Root, folder: Path, name: str, value: Any
+    root: VaultFolder, folder: Path, name: str, value: Any
 ) -> None:
     write(folder, name, value)
     settings = SettingsReader(root).current()
@@ -167,7 +171,7 @@ APP = {"newLinkFormat": "relative", "newFileLocation": "folder", "newFileFolderP
 
 @pytest.mark.parametrize("torn", ["", "  \n", '{"newLinkFormat": "rel', "\0" * 60, "[" * 100_000])
 def test_a_file_that_is_only_half_written_still_means_what_it_said(
-    root: Root, folder: Path, torn: str
+    root: VaultFolder, folder: Path, torn: str
 ) -> None:
     """The app empties a file before it writes it, and a power cut may leave it empty."""
     write(folder, "app.json", {**APP, "userIgnoreFilters": ["Diary/"]})
@@ -188,7 +192,7 @@ def test_a_file_that_is_only_half_written_still_means_what_it_said(
     assert reader.current().problems == ()
 
 
-def test_while_the_vault_is_away_its_settings_stay(root: Root, folder: Path) -> None:
+def test_while_the_vault_is_away_its_settings_stay(root: VaultFolder, folder: Path) -> None:
     write(folder, "app.json", APP)
     reader = SettingsReader(root)
     before = reader.current()
@@ -219,14 +223,14 @@ def test_while_the_vault_is_away_its_settings_stay(root: Root, folder: Path) -> 
     ],
 )
 def test_it_says_whether_the_excluded_files_are_known(
-    root: Root, folder: Path, name: str, value: Any, why: str
+    root: VaultFolder, folder: Path, name: str, value: Any, why: str
 ) -> None:
     write(folder, name, value)
     unknown = SettingsReader(root).current().exclusions_unknown
     assert why in unknown if why else unknown == ""
 
 
-def test_bookmarks_are_a_flat_list_with_their_groups(root: Root, folder: Path) -> None:
+def test_bookmarks_are_a_flat_list_with_their_groups(root: VaultFolder, folder: Path) -> None:
     items = [
         {"type": "file", "path": "a.md", "subpath": "#H", "title": "A"},
         {
@@ -249,7 +253,7 @@ def test_bookmarks_are_a_flat_list_with_their_groups(root: Root, folder: Path) -
     )
 
 
-def test_settings_are_read_again_only_when_a_file_changed(root: Root, folder: Path) -> None:
+def test_settings_are_read_again_only_when_a_file_changed(root: VaultFolder, folder: Path) -> None:
     reader = SettingsReader(root)
     write(folder, "app.json", {"trashOption": "local"})
     first = reader.current()
@@ -261,12 +265,12 @@ def test_settings_are_read_again_only_when_a_file_changed(root: Root, folder: Pa
     assert reader.current().trash_option == "system"
 
 
-def test_a_byte_order_mark_does_not_break_a_settings_file(root: Root, folder: Path) -> None:
+def test_a_byte_order_mark_does_not_break_a_settings_file(root: VaultFolder, folder: Path) -> None:
     write(folder, "app.json", "\ufeff" + json.dumps({"trashOption": "none"}))
     assert SettingsReader(root).current().trash_option == "none"
 
 
-def test_settings_are_never_waited_for(root: Root, folder: Path) -> None:
+def test_settings_are_never_waited_for(root: VaultFolder, folder: Path) -> None:
     """A vault may come from anywhere, with a link to a device or a pipe in the place of a file."""
     settings = folder / ".obsidian"
     settings.mkdir()

@@ -14,9 +14,9 @@ import pytest
 
 from support.files import mounted
 from vaultbridge.errors import TimedOut
-from vaultbridge.vault.folders import Bases, VaultFolders, vault_state
+from vaultbridge.vault.folders import Bases, StorageFolders, vault_state
 from vaultbridge.vault.locking import WRITER_LOCK, FileLock
-from vaultbridge.vault.paths import Root, vault_path
+from vaultbridge.vault.paths import VaultFolder, vault_path
 from vaultbridge.vault.write import state_move
 from vaultbridge.vault.write.journal import Journal
 from vaultbridge.vault.write.state_move import move_state
@@ -47,7 +47,7 @@ class Place:
         self.trash = Trash({"HOME": str(base)}, platform="linux")
 
     def write(self, folder: Path, *texts: str, name: str = "n.md") -> list[int]:
-        transactor = Transactor(Root(self.vault), folder, trash=self.trash)
+        transactor = Transactor(VaultFolder(self.vault), folder, trash=self.trash)
         numbers = [
             transactor.apply([WriteFile(P(name), text.encode())], actor="a", label=text).id for text in texts
         ]
@@ -91,7 +91,7 @@ def test_everything_that_cannot_be_made_again_is_moved_and_works(place: Place) -
     assert (place.state / "review.sqlite").stat().st_mode & 0o777 == 0o600
     left = sorted(file.name for file in place.earlier.iterdir() if file.is_file())
     assert left == ["index.sqlite3", WRITER_LOCK]
-    transactor = Transactor(Root(place.vault), place.state, trash=place.trash)
+    transactor = Transactor(VaultFolder(place.vault), place.state, trash=place.trash)
     transactor.undo(2, actor="cli")
     assert (place.vault / "n.md").read_bytes() == b"one"
     transactor.close()
@@ -104,12 +104,12 @@ def test_changes_that_are_only_beside_the_database_are_moved_too(place: Place) -
         """
         import os, sys
         from pathlib import Path
-        from vaultbridge.vault.paths import Root, vault_path
+        from vaultbridge.vault.paths import VaultFolder, vault_path
         from vaultbridge.vault.write.steps import WriteFile
         from vaultbridge.vault.write.transaction import Transactor
         from vaultbridge.vault.write.trash import Trash
         vault, folder = map(Path, sys.argv[1:])
-        transactor = Transactor(Root(vault), folder, trash=Trash({"HOME": str(folder)}))
+        transactor = Transactor(VaultFolder(vault), folder, trash=Trash({"HOME": str(folder)}))
         transactor.apply([WriteFile(vault_path("n.md"), b"one")], actor="a", label="one")
         os._exit(0)
         """
@@ -210,7 +210,7 @@ def test_a_second_journal_is_added_with_numbers_of_its_own(place: Place) -> None
     place.write_earlier("other", "last", name="m.md")
     move_state(place.earlier, place.state)
     assert place.list_labels() == ["one", "two", "three", "other", "last"]
-    transactor = Transactor(Root(place.vault), place.state, trash=place.trash)
+    transactor = Transactor(VaultFolder(place.vault), place.state, trash=place.trash)
     transactor.undo(1 + 2 + 2, actor="cli")
     assert (place.vault / "m.md").read_bytes() == b"other"
     assert (place.vault / "n.md").read_bytes() == b"three"
@@ -228,7 +228,7 @@ def test_what_an_earlier_version_undid_stays_undone(place: Place) -> None:
 
     with pytest.raises(Stopped):
         move_state(place.earlier, place.state, checkpoint=stop)
-    transactor = Transactor(Root(place.vault), place.earlier, trash=place.trash)
+    transactor = Transactor(VaultFolder(place.vault), place.earlier, trash=place.trash)
     transactor.undo(2, actor="cli")
     transactor.close()
     move_state(place.earlier, place.state)
@@ -269,7 +269,7 @@ def test_without_room_the_history_stays_where_it_was_and_the_vault_can_be_read(
     with closing(sqlite3.connect(earlier / "journal.sqlite")) as db, db:
         db.execute("CREATE TABLE filler AS SELECT randomblob(4000000) AS x")
     with mounted(tmp_path / "small", "2m"):
-        folders = VaultFolders(place.vault, bases)
+        folders = StorageFolders(place.vault, bases)
         assert not folders.can_change
         assert "cannot be moved" in folders.problem and "No space left" in folders.problem
         folders.close()

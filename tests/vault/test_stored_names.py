@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaultbridge.links.resolve import name_key
-from vaultbridge.vault.paths import Root
+from vaultbridge.vault.paths import VaultFolder
 from vaultbridge.vault.stored_names import ANSWERS, StoredNames
 
 
 def test_a_name_made_just_after_the_folder_was_listed_is_found(tmp_path: Path) -> None:
     """Times of files have steps, so a folder may change again without a new one."""
-    root = Root(tmp_path)
+    root = VaultFolder(tmp_path)
     for number in range(300):
         asked = f"NOTE {number}.md"
         assert root.find_stored_name(str(tmp_path), asked) is None

@@ -23,7 +23,7 @@ from vaultbridge.errors import (
     VaultNotFound,
 )
 from vaultbridge.vault.locking import FileLock
-from vaultbridge.vault.paths import Root, VaultPath, vault_path
+from vaultbridge.vault.paths import VaultFolder, VaultPath, vault_path
 from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.write.steps import (
     ABSENT,
@@ -481,7 +481,7 @@ def test_a_read_only_note_is_refused_and_nothing_of_the_batch_happens(
 
 
 def test_a_save_in_the_last_moment_wins_over_the_batch(
-    root: Root, folder: Path, cache: Path, trash: Trash, snapshot: Snapshot
+    root: VaultFolder, folder: Path, cache: Path, trash: Trash, snapshot: Snapshot
 ) -> None:
     """Another program saves a note after it was checked and before it is swapped."""
     for name in "abc":
@@ -515,7 +515,7 @@ LINKING = b"# Hub\n\nsee [[Old]]\nand more\nlast [[Old]]"
     ],
 )
 def test_a_rollback_takes_only_our_change_out_of_a_note_that_was_saved_since(
-    root: Root, folder: Path, cache: Path, trash: Trash, save: Callable[[bytes], bytes]
+    root: VaultFolder, folder: Path, cache: Path, trash: Trash, save: Callable[[bytes], bytes]
 ) -> None:
     """Left as it was, the note would keep its links to a name that no note got."""
     (folder / "hub.md").write_bytes(LINKING)
@@ -546,7 +546,7 @@ def test_a_rollback_takes_only_our_change_out_of_a_note_that_was_saved_since(
 
 
 def test_a_rollback_leaves_a_line_alone_that_both_changed(
-    root: Root, folder: Path, cache: Path, trash: Trash
+    root: VaultFolder, folder: Path, cache: Path, trash: Trash
 ) -> None:
     (folder / "hub.md").write_bytes(LINKING)
     (folder / "Old.md").write_bytes(b"old")
@@ -570,7 +570,7 @@ def test_a_rollback_leaves_a_line_alone_that_both_changed(
 
 
 def test_a_save_that_the_stat_does_not_show_is_noticed_too(
-    root: Root, folder: Path, cache: Path, trash: Trash
+    root: VaultFolder, folder: Path, cache: Path, trash: Trash
 ) -> None:
     """Equal length, equal time stamp, same file: only reading it again shows the change."""
     place = folder / "n.md"
@@ -591,7 +591,7 @@ def test_a_save_that_the_stat_does_not_show_is_noticed_too(
 
 @pytest.mark.parametrize("step", [WriteFile(P("new.md"), b"x", ABSENT), MoveFile(P("b.md"), P("new.md"))])
 def test_a_name_taken_in_the_last_moment_is_not_replaced(
-    root: Root, folder: Path, cache: Path, trash: Trash, snapshot: Snapshot, step: Step
+    root: VaultFolder, folder: Path, cache: Path, trash: Trash, snapshot: Snapshot, step: Step
 ) -> None:
     (folder / "a.md").write_bytes(b"a")
     (folder / "b.md").write_bytes(b"b")
@@ -608,7 +608,7 @@ def test_a_name_taken_in_the_last_moment_is_not_replaced(
 
 
 def test_a_note_deleted_in_the_last_moment_stays_deleted(
-    root: Root, folder: Path, cache: Path, trash: Trash, snapshot: Snapshot
+    root: VaultFolder, folder: Path, cache: Path, trash: Trash, snapshot: Snapshot
 ) -> None:
     (folder / "a.md").write_bytes(b"a")
     (folder / "b.md").write_bytes(b"b")
@@ -625,7 +625,7 @@ def test_a_note_deleted_in_the_last_moment_stays_deleted(
 
 
 def test_moving_a_note_that_was_just_deleted_is_refused(
-    root: Root, folder: Path, cache: Path, trash: Trash, snapshot: Snapshot
+    root: VaultFolder, folder: Path, cache: Path, trash: Trash, snapshot: Snapshot
 ) -> None:
     (folder / "a.md").write_bytes(b"a")
     (folder / "b.md").write_bytes(b"b")
@@ -642,7 +642,7 @@ def test_moving_a_note_that_was_just_deleted_is_refused(
 
 
 def test_an_interrupt_rolls_back_and_propagates(
-    root: Root, folder: Path, cache: Path, trash: Trash, snapshot: Snapshot
+    root: VaultFolder, folder: Path, cache: Path, trash: Trash, snapshot: Snapshot
 ) -> None:
     (folder / "a.md").write_bytes(b"a")
 
@@ -664,7 +664,7 @@ def test_an_interrupt_rolls_back_and_propagates(
 
 
 def test_a_second_writer_waits_for_a_limited_time(
-    root: Root, cache: Path, trash: Trash, snapshot: Snapshot
+    root: VaultFolder, cache: Path, trash: Trash, snapshot: Snapshot
 ) -> None:
     transactor = Transactor(root, cache, trash=trash, wait=0.05)
     with FileLock(cache / "writer.lock").hold(1, what="x"):
@@ -687,11 +687,11 @@ def test_a_full_disk_is_reported_and_loses_nothing(
         import resource, sys
         from pathlib import Path
         from vaultbridge.errors import EngineFailure
-        from vaultbridge.vault.paths import Root, VaultPath
+        from vaultbridge.vault.paths import VaultFolder, VaultPath
         from vaultbridge.vault.write.steps import WriteFile
         from vaultbridge.vault.write.transaction import Transactor
         from vaultbridge.vault.write.trash import Trash
-        t = Transactor(Root(sys.argv[1]), Path(sys.argv[2]), trash=Trash({"HOME": sys.argv[3]}))
+        t = Transactor(VaultFolder(sys.argv[1]), Path(sys.argv[2]), trash=Trash({"HOME": sys.argv[3]}))
         resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
         try:
             steps = [WriteFile(VaultPath("a.md"), b"new"), WriteFile(VaultPath("n.md"), b"x" * 500_000)]
@@ -809,7 +809,7 @@ def test_nothing_is_made_where_the_vault_was(
 
 
 def test_a_rollback_waits_for_the_vault_to_return(
-    root: Root, cache: Path, trash: Trash, folder: Path, snapshot: Snapshot
+    root: VaultFolder, cache: Path, trash: Trash, folder: Path, snapshot: Snapshot
 ) -> None:
     (folder / "n.md").write_bytes(b"old")
     away = folder.with_name("away")
@@ -846,7 +846,7 @@ def test_a_rollback_waits_for_the_vault_to_return(
     ],
 )
 def test_a_folder_replaced_by_a_link_out_of_the_vault_at_the_last_moment_is_not_used(
-    root: Root, cache: Path, trash: Trash, folder: Path, tmp_path: Path, point: str, step: Step
+    root: VaultFolder, cache: Path, trash: Trash, folder: Path, tmp_path: Path, point: str, step: Step
 ) -> None:
     outside = tmp_path / "outside"
     for place in (outside, folder / "F"):
@@ -870,7 +870,7 @@ def test_a_folder_replaced_by_a_link_out_of_the_vault_at_the_last_moment_is_not_
 
 @pytest.mark.parametrize("step", [MoveFile(P("n.md"), P("m.md")), TrashFile(P("n.md"), "local")])
 def test_a_note_that_a_sync_replaces_at_the_last_moment_is_not_moved_unseen(
-    root: Root, cache: Path, trash: Trash, folder: Path, step: Step
+    root: VaultFolder, cache: Path, trash: Trash, folder: Path, step: Step
 ) -> None:
     (folder / "n.md").write_bytes(b"old")
 

@@ -10,13 +10,13 @@ from urllib.parse import unquote
 import pytest
 
 from support.files import mounted
-from vaultbridge.vault.paths import Root
+from vaultbridge.vault.paths import VaultFolder
 from vaultbridge.vault.write.trash import Trash, move_to_trash, restore_from_trash
 
 NOW = datetime(2024, 5, 6, 7, 8, 9)
 
 
-def test_the_vaults_own_trash_numbers_from_two(root: Root, folder: Path, trash: Trash) -> None:
+def test_the_vaults_own_trash_numbers_from_two(root: VaultFolder, folder: Path, trash: Trash) -> None:
     names = []
     for text in "abc":
         (folder / "Note.md").write_text(text)
@@ -27,14 +27,16 @@ def test_the_vaults_own_trash_numbers_from_two(root: Root, folder: Path, trash: 
     assert (folder / ".trash" / "Note 3.md").read_text() == "c"
 
 
-def test_a_place_chosen_for_one_file_is_not_given_to_another(root: Root, folder: Path, trash: Trash) -> None:
+def test_a_place_chosen_for_one_file_is_not_given_to_another(
+    root: VaultFolder, folder: Path, trash: Trash
+) -> None:
     place = trash.choose(root, folder / "A" / "x.md", system=False, now=NOW)
     two = trash.choose(root, folder / "B" / "x.md", system=False, now=NOW, taken={place.place})
     assert (place.place.name, two.place.name) == ("x.md", "x 2.md")
 
 
 def test_the_desktops_trash_gets_the_file_and_its_info(
-    root: Root, folder: Path, home: Path, trash: Trash
+    root: VaultFolder, folder: Path, home: Path, trash: Trash
 ) -> None:
     place = folder / "Ä note & more.md"
     place.write_text("x")
@@ -53,7 +55,7 @@ def test_the_desktops_trash_gets_the_file_and_its_info(
 
 
 def test_a_trash_name_with_a_leftover_info_file_is_not_reused(
-    root: Root, folder: Path, home: Path, trash: Trash
+    root: VaultFolder, folder: Path, home: Path, trash: Trash
 ) -> None:
     """The specification: the info file's exclusive creation decides who has a name."""
     info = home / ".local" / "share" / "Trash" / "info"
@@ -72,20 +74,22 @@ def test_trashing_never_replaces_a_file_in_the_trash(folder: Path) -> None:
     assert (folder / ".trash" / "x.md").read_text() == "older"
 
 
-def test_the_data_home_may_be_elsewhere(root: Root, folder: Path, tmp_path: Path) -> None:
+def test_the_data_home_may_be_elsewhere(root: VaultFolder, folder: Path, tmp_path: Path) -> None:
     trash = Trash({"HOME": "/h", "XDG_DATA_HOME": str(tmp_path / "data")}, platform="linux")
     chosen = trash.choose(root, folder / "x.md", system=True, now=NOW)
     assert chosen.place == tmp_path / "data" / "Trash" / "files" / "x.md"
 
 
-def test_a_trash_that_links_to_itself_is_passed_over(root: Root, folder: Path, tmp_path: Path) -> None:
+def test_a_trash_that_links_to_itself_is_passed_over(root: VaultFolder, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "Trash").symlink_to("Trash")
     trash = Trash({"HOME": "/h", "XDG_DATA_HOME": str(tmp_path)}, platform="linux")
     chosen = trash.choose(root, folder / "x.md", system=True, now=NOW)
     assert not chosen.place.is_relative_to(tmp_path / "Trash")
 
 
-def test_macos_uses_the_users_trash_and_windows_the_vaults(root: Root, folder: Path, home: Path) -> None:
+def test_macos_uses_the_users_trash_and_windows_the_vaults(
+    root: VaultFolder, folder: Path, home: Path
+) -> None:
     mac = Trash({"HOME": str(home)}, platform="darwin").choose(root, folder / "x.md", system=True, now=NOW)
     assert (mac.place, mac.info_place, mac.fallback) == (home / ".Trash" / "x.md", None, "")
     win = Trash({"HOME": str(home)}, platform="win32").choose(root, folder / "x.md", system=True, now=NOW)
@@ -97,7 +101,7 @@ def test_a_vault_on_another_device_uses_a_trash_of_that_device(tmp_path: Path, t
     disk = tmp_path / "disk"
     with mounted(disk, "512k"):
         (disk / "vault").mkdir()
-        root, place = Root(disk / "vault"), disk / "vault" / "x.md"
+        root, place = VaultFolder(disk / "vault"), disk / "vault" / "x.md"
         own = trash.choose(root, place, system=True, now=NOW)
         assert own.place == disk / f".Trash-{trash.user_id}" / "files" / "x.md"
         assert "Path=vault/x.md\n" in own.info_text, "relative to the device's top"
@@ -114,6 +118,6 @@ def test_a_vault_that_is_a_whole_device_uses_its_own_trash(tmp_path: Path, trash
     """A trash at the device's top would be in the vault."""
     disk = tmp_path / "disk"
     with mounted(disk, "512k"):
-        chosen = trash.choose(Root(disk), disk / "x.md", system=True, now=NOW)
+        chosen = trash.choose(VaultFolder(disk), disk / "x.md", system=True, now=NOW)
         assert chosen.place == disk / ".trash" / "x.md"
         assert chosen.fallback

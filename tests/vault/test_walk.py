@@ -13,19 +13,19 @@ from support.files import write_vault
 from support.system_calls import refuse_call
 from vaultbridge.errors import NoteNotFound
 from vaultbridge.vault.file_types import kind_of
-from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.paths import VaultFolder, VaultPath
 from vaultbridge.vault.walk import WALK_DEPTH, FileEntry, Skipped, Unreadable, list_folders, walk
 
 
-def list_entries(root: Root, folder: str = "") -> dict[str, FileEntry]:
+def list_entries(root: VaultFolder, folder: str = "") -> dict[str, FileEntry]:
     return {item.path: item for item in walk(root, VaultPath(folder)) if isinstance(item, FileEntry)}
 
 
-def list_skipped(root: Root) -> set[tuple[str, str]]:
+def list_skipped(root: VaultFolder) -> set[tuple[str, str]]:
     return {(item.path, item.why) for item in walk(root) if isinstance(item, Skipped)}
 
 
-def test_every_file_is_listed_with_its_stat_and_kind(root: Root, folder: Path) -> None:
+def test_every_file_is_listed_with_its_stat_and_kind(root: VaultFolder, folder: Path) -> None:
     (folder / "A" / "B").mkdir(parents=True)
     (folder / "A" / "B" / "note.md").write_text("12345")
     (folder / "board.canvas").write_text("{}")
@@ -53,14 +53,16 @@ def test_every_file_is_listed_with_its_stat_and_kind(root: Root, folder: Path) -
         ("A.md/README", "other"),
     ],
 )
-def test_the_kind_follows_the_extension(name: str, kind: str, root: Root, folder: Path) -> None:
+def test_the_kind_follows_the_extension(name: str, kind: str, root: VaultFolder, folder: Path) -> None:
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text("")
     assert list_entries(root)[name].kind == kind
     assert kind_of(name.rpartition("/")[2]) == kind
 
 
-def test_files_that_are_as_known_are_left_out_and_the_others_remain_known(root: Root, folder: Path) -> None:
+def test_files_that_are_as_known_are_left_out_and_the_others_remain_known(
+    root: VaultFolder, folder: Path
+) -> None:
     write_vault(folder, {"same.md": "a", "changed.md": "b", "Sub/same é.md": "c", "new.md": "d"})
     known = {
         entry.path: (entry.size, entry.mtime_ns, entry.ino)
@@ -74,14 +76,16 @@ def test_files_that_are_as_known_are_left_out_and_the_others_remain_known(root: 
     assert known.keys() == {"changed.md", "gone.md"}
 
 
-def test_names_with_a_leading_dot_are_invisible_and_node_modules_is_not(root: Root, folder: Path) -> None:
+def test_names_with_a_leading_dot_are_invisible_and_node_modules_is_not(
+    root: VaultFolder, folder: Path
+) -> None:
     for name in (".obsidian/app.json", ".trash/x.md", "A/.hidden.md", "node_modules/x.md"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("")
     assert set(list_entries(root)) == {"node_modules/x.md"}
 
 
-def test_files_and_folders_stored_as_nfd_are_listed_as_nfc(root: Root, folder: Path) -> None:
+def test_files_and_folders_stored_as_nfd_are_listed_as_nfc(root: VaultFolder, folder: Path) -> None:
     nfd = unicodedata.normalize("NFD", "Été/Café.md")
     (folder / nfd).parent.mkdir()
     (folder / nfd).write_text("x")
@@ -89,7 +93,7 @@ def test_files_and_folders_stored_as_nfd_are_listed_as_nfc(root: Root, folder: P
     assert root.locate(VaultPath("Été/Café.md")).read_text() == "x"
 
 
-def test_the_nfc_form_of_a_name_wins_over_another_form(root: Root, folder: Path) -> None:
+def test_the_nfc_form_of_a_name_wins_over_another_form(root: VaultFolder, folder: Path) -> None:
     nfc, nfd = "Café.md", unicodedata.normalize("NFD", "Café.md")
     (folder / nfd).write_text("nfd!")
     (folder / nfc).write_text("nfc")
@@ -98,7 +102,7 @@ def test_the_nfc_form_of_a_name_wins_over_another_form(root: Root, folder: Path)
     assert list_skipped(root) == {("Café.md", "same-name")}
 
 
-def test_the_first_of_two_forms_wins_when_neither_is_nfc(root: Root, folder: Path) -> None:
+def test_the_first_of_two_forms_wins_when_neither_is_nfc(root: VaultFolder, folder: Path) -> None:
     (folder / "\u1e9b\u0323.md").write_text("one")
     (folder / "\u017f\u0323\u0307.md").write_text("two!")
     shown = unicodedata.normalize("NFC", "\u017f\u0323\u0307.md")
@@ -109,7 +113,7 @@ def test_the_first_of_two_forms_wins_when_neither_is_nfc(root: Root, folder: Pat
     assert root.locate(VaultPath(shown)).read_text() == "two!"
 
 
-def test_names_that_no_path_can_contain_are_skipped_and_reported(root: Root, folder: Path) -> None:
+def test_names_that_no_path_can_contain_are_skipped_and_reported(root: VaultFolder, folder: Path) -> None:
     (folder / "Icon\r").write_text("")
     Path(os.fsdecode(os.fsencode(folder) + b"/bad\xff.md")).write_text("")
     assert list_entries(root) == {}
@@ -117,7 +121,7 @@ def test_names_that_no_path_can_contain_are_skipped_and_reported(root: Root, fol
 
 
 def test_a_folder_that_cannot_be_listed_is_reported_and_the_rest_is_walked(
-    root: Root, folder: Path, monkeypatch: pytest.MonkeyPatch
+    root: VaultFolder, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "Closed").mkdir()
     (folder / "Closed" / "a.md").write_text("")
@@ -128,7 +132,7 @@ def test_a_folder_that_cannot_be_listed_is_reported_and_the_rest_is_walked(
     assert [item.path for item in found if isinstance(item, FileEntry)] == ["b.md"]
 
 
-def test_a_vault_that_vanished_is_unreadable_not_empty(root: Root, folder: Path) -> None:
+def test_a_vault_that_vanished_is_unreadable_not_empty(root: VaultFolder, folder: Path) -> None:
     # Made before, because a number that has become free may be given again.
     folder.with_name("other").mkdir()
     folder.rmdir()
@@ -137,7 +141,7 @@ def test_a_vault_that_vanished_is_unreadable_not_empty(root: Root, folder: Path)
     assert list(walk(root)) == [Unreadable(VaultPath(""), "an empty folder is in its place")]
 
 
-def test_a_vault_that_vanishes_during_the_walk_is_reported(root: Root, folder: Path) -> None:
+def test_a_vault_that_vanishes_during_the_walk_is_reported(root: VaultFolder, folder: Path) -> None:
     (folder / "A").mkdir()
     (folder / "A/a.md").touch()
     (folder / "b.md").touch()
@@ -148,7 +152,7 @@ def test_a_vault_that_vanishes_during_the_walk_is_reported(root: Root, folder: P
 
 
 def test_a_link_to_a_file_counts_as_that_file_and_one_out_of_the_vault_is_left_out(
-    root: Root, folder: Path, tmp_path: Path
+    root: VaultFolder, folder: Path, tmp_path: Path
 ) -> None:
     (folder / "real.md").write_text("12")
     (folder / "also.md").symlink_to("real.md")
@@ -174,21 +178,21 @@ def test_links_to_folders_are_followed_once_and_never_back_into_the_vault(
     (folder / "door").symlink_to(outside)
     (folder / "window").symlink_to(outside / "deep")
     (folder / "up").symlink_to(tmp_path)
-    root = Root(folder, allow_outside_links=True)
+    root = VaultFolder(folder, allow_outside_links=True)
     found = sorted(list_entries(root))
     assert [path for path in found if path.startswith("Sub/")] == ["Sub/n.md"]
     assert len([path for path in found if path.endswith("o.md")]) == 1, "one way to each file"
     assert {why for path, why in list_skipped(root)} == {"loop"}
-    assert set(list_entries(Root(folder))) == {"Sub/n.md"}
+    assert set(list_entries(VaultFolder(folder))) == {"Sub/n.md"}
 
 
-def test_a_pipe_or_socket_is_not_a_file_of_the_vault(root: Root, folder: Path) -> None:
+def test_a_pipe_or_socket_is_not_a_file_of_the_vault(root: VaultFolder, folder: Path) -> None:
     os.mkfifo(folder / "pipe.md")
     assert list_entries(root) == {}
     assert list_skipped(root) == {("pipe.md", "special")}
 
 
-def test_nesting_is_followed_only_so_deep(root: Root, folder: Path) -> None:
+def test_nesting_is_followed_only_so_deep(root: VaultFolder, folder: Path) -> None:
     place = folder
     for _ in range(WALK_DEPTH + 3):
         place = place / "d"
@@ -198,14 +202,14 @@ def test_nesting_is_followed_only_so_deep(root: Root, folder: Path) -> None:
     assert {why for _, why in list_skipped(root)} == {"too-deep"}
 
 
-def test_folders_are_listed_also_when_they_are_empty(root: Root, folder: Path) -> None:
+def test_folders_are_listed_also_when_they_are_empty(root: VaultFolder, folder: Path) -> None:
     for place in ("Empty", "A/Deep/Deeper", ".obsidian/plugins", "Cafe\u0301"):
         (folder / place).mkdir(parents=True)
     (folder / "A/n.md").write_text("n", "utf-8")
     assert sorted(list_folders(root)) == ["A", "A/Deep", "A/Deep/Deeper", "Caf\u00e9", "Empty"]
 
 
-def test_one_folder_can_be_walked_alone_in_any_spelling(root: Root, folder: Path) -> None:
+def test_one_folder_can_be_walked_alone_in_any_spelling(root: VaultFolder, folder: Path) -> None:
     (folder / "A").mkdir()
     (folder / "A" / "n.md").write_text("")
     (folder / "b.md").write_text("")
@@ -214,13 +218,13 @@ def test_one_folder_can_be_walked_alone_in_any_spelling(root: Root, folder: Path
         list(walk(root, VaultPath("none")))
 
 
-def test_our_temporary_files_are_reported_only_as_leftovers(root: Root, folder: Path) -> None:
+def test_our_temporary_files_are_reported_only_as_leftovers(root: VaultFolder, folder: Path) -> None:
     (folder / ".vaultbridge-0123.tmp").write_text("")
     assert list_entries(root) == {}
     assert list_skipped(root) == {(".vaultbridge-0123.tmp", "leftover")}
 
 
-def test_files_that_are_not_downloaded_are_listed_as_placeholders(root: Root, folder: Path) -> None:
+def test_files_that_are_not_downloaded_are_listed_as_placeholders(root: VaultFolder, folder: Path) -> None:
     (folder / ".Far.md.icloud").write_text("stub")
     (folder / ".Near.md.icloud").write_text("stub")
     (folder / "Near.md").write_text("here")

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from support.waiting import BOUND
 from vaultbridge.system import find_disk_kind
-from vaultbridge.vault.paths import Root
+from vaultbridge.vault.paths import VaultFolder
 from vaultbridge.vault.watch import (
     BAD_NAME,
     STALL_SECONDS,
@@ -43,7 +43,7 @@ MOVED_AT_ONCE = 20
 class Watched:
     """A watched vault, and the events that were reported."""
 
-    def __init__(self, root: Root, *, busy: threading.Event | None = None, **options: int) -> None:
+    def __init__(self, root: VaultFolder, *, busy: threading.Event | None = None, **options: int) -> None:
         """The receiver is `busy` with an event until that is set."""
         self.busy = busy or threading.Event()
         if busy is None:
@@ -104,7 +104,7 @@ def _list_obsidian_events(events: list[WatchEvent]) -> set[WatchEvent]:
 
 
 @pytest.fixture
-def watched(root: Root) -> Iterator[Watched]:
+def watched(root: VaultFolder) -> Iterator[Watched]:
     made = Watched(root)
     yield made
     made.watcher.stop()
@@ -188,7 +188,7 @@ def test_changes_by_another_process_are_reported(watched: Watched, folder: Path)
     watched.paths(*(f"{number}.md" for number in range(50)))
 
 
-def test_very_many_changes_become_a_rescan(root: Root, folder: Path) -> None:
+def test_very_many_changes_become_a_rescan(root: VaultFolder, folder: Path) -> None:
     watched = Watched(root, batch_paths=20, busy=threading.Event())
     # Written while the receiver is busy, so that all of it is there the next time.
     for number in range(200):
@@ -199,7 +199,9 @@ def test_very_many_changes_become_a_rescan(root: Root, folder: Path) -> None:
     assert all(len(event.paths) <= 20 for event in events if isinstance(event, PathsChanged))
 
 
-def test_a_new_folder_with_very_many_files_becomes_a_rescan(root: Root, folder: Path, tmp_path: Path) -> None:
+def test_a_new_folder_with_very_many_files_becomes_a_rescan(
+    root: VaultFolder, folder: Path, tmp_path: Path
+) -> None:
     watched = Watched(root, batch_paths=20)
     (tmp_path / "many").mkdir()
     for number in range(100):
@@ -234,7 +236,7 @@ def test_another_folder_in_the_vaults_place_is_watched_instead(watched: Watched,
     watched.paths("new.md")
 
 
-def test_an_empty_folder_in_the_vaults_place_is_a_vault_that_is_lost(root: Root, folder: Path) -> None:
+def test_an_empty_folder_in_the_vaults_place_is_a_vault_that_is_lost(root: VaultFolder, folder: Path) -> None:
     """A mount point without its disk."""
     watched = Watched(root, busy=threading.Event())
     # The watcher does not look between the two steps; it would report a folder that is gone.
@@ -251,7 +253,7 @@ def test_an_empty_folder_in_the_vaults_place_is_a_vault_that_is_lost(root: Root,
 
 @pytest.mark.parametrize("kind", ["9p", "nfs4", "cifs", "fuse.sshfs"])
 def test_a_disk_that_others_write_too_is_not_trusted_to_report_it(
-    root: Root, tmp_path: Path, kind: str
+    root: VaultFolder, tmp_path: Path, kind: str
 ) -> None:
     """As `/mnt/c` in a WSL, where Obsidian runs in the Windows around it: searches compare with the disk."""
     mounts = tmp_path / "mountinfo"
@@ -289,7 +291,9 @@ def test_the_innermost_mount_says_what_kind_a_disk_is(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
-def test_a_folder_whose_name_is_not_utf_8_ends_the_watch_once_and_says_why(root: Root, folder: Path) -> None:
+def test_a_folder_whose_name_is_not_utf_8_ends_the_watch_once_and_says_why(
+    root: VaultFolder, folder: Path
+) -> None:
     """watchfiles cannot report such a name, and fails as soon as anything opens that folder. A vault with one
     was watched, compared and given up ten times a second."""
     bad = folder / os.fsdecode(b"caf\xe9")
@@ -302,7 +306,7 @@ def test_a_folder_whose_name_is_not_utf_8_ends_the_watch_once_and_says_why(root:
     assert watched.events_seen.empty()
 
 
-def test_stopping_ends_the_thread_also_while_the_vault_is_gone(root: Root, folder: Path) -> None:
+def test_stopping_ends_the_thread_also_while_the_vault_is_gone(root: VaultFolder, folder: Path) -> None:
     before = set(threading.enumerate())
     watched = Watched(root)
     folder.rmdir()
@@ -313,13 +317,13 @@ def test_stopping_ends_the_thread_also_while_the_vault_is_gone(root: Root, folde
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="the system cannot stop a process")
-def test_a_process_that_was_stopped_asks_for_a_rescan(root: Root, folder: Path) -> None:
+def test_a_process_that_was_stopped_asks_for_a_rescan(root: VaultFolder, folder: Path) -> None:
     """While it was stopped, the system's queue of events may have overflowed, and nothing says so."""
     program = (
         "import sys\n"
-        "from vaultbridge.vault.paths import Root\n"
+        "from vaultbridge.vault.paths import VaultFolder\n"
         "from vaultbridge.vault.watch import VaultWatcher\n"
-        "VaultWatcher(Root(sys.argv[1]), lambda event: print(event, flush=True)).start()\n"
+        "VaultWatcher(VaultFolder(sys.argv[1]), lambda event: print(event, flush=True)).start()\n"
         "sys.stdin.read()\n"
     )
     with subprocess.Popen(

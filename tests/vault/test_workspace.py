@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from vaultbridge.vault.obsidian import Workspace, WorkspaceFile, parse_workspace, read_workspace
-from vaultbridge.vault.paths import Root
+from vaultbridge.vault.paths import VaultFolder
 
 
 def make_leaf(number: str, file: str | None, *, view: str = "markdown", **more: Any) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def test_unexpected_shapes_contain_no_files(tree: Any) -> None:
     assert found == Workspace()
 
 
-def test_a_missing_workspace_is_empty(root: Root, folder: Path) -> None:
+def test_a_missing_workspace_is_empty(root: VaultFolder, folder: Path) -> None:
     assert read_workspace(root) == Workspace()
     (folder / ".obsidian").mkdir()
     (folder / ".obsidian" / "workspace.json").write_text(

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from support.system_calls import refuse_call
 from vaultbridge.errors import EngineFailure, InvalidPath, PermissionDenied
-from vaultbridge.vault import beneath
-from vaultbridge.vault.paths import Root
+from vaultbridge.vault import no_follow
+from vaultbridge.vault.paths import VaultFolder
 from vaultbridge.vault.walk import Skipped, walk
 from vaultbridge.vault.write.replace import (
     LEFTOVER_SECONDS,
@@ -29,7 +29,7 @@ from vaultbridge.vault.write.replace import (
 )
 
 
-def test_temporary_names_never_repeat_and_are_never_notes(root: Root, folder: Path) -> None:
+def test_temporary_names_never_repeat_and_are_never_notes(root: VaultFolder, folder: Path) -> None:
     names = {temporary_name() for _ in range(1000)}
     assert len(names) == 1000
     (folder / names.pop()).write_text("x")
@@ -102,10 +102,10 @@ def test_a_read_only_file_is_refused(folder: Path) -> None:
 
 
 def test_syncing_a_folder_that_is_gone_is_no_error(folder: Path) -> None:
-    beneath.sync_folder(folder / "gone")
+    no_follow.sync_folder(folder / "gone")
 
 
-def test_only_our_old_temporary_files_are_removed(root: Root, folder: Path) -> None:
+def test_only_our_old_temporary_files_are_removed(root: VaultFolder, folder: Path) -> None:
     (folder / "A").mkdir()
     name = "A/" + temporary_name()
     (folder / name).write_text("")

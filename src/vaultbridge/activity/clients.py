@@ -29,10 +29,10 @@ from vaultbridge.activity.records import (
     NAMES_CHARS,
     QUERY_CHARS,
     TOOL_PREFIX,
+    CallEffects,
     CallRecord,
     Direction,
     MessageType,
-    Touched,
     TraceMessage,
     list_messages,
 )
@@ -199,7 +199,7 @@ class SeenClient:
             # 2026-07-28 over stdio: every request says who sends it.
             self.introduce(meta.get(CLIENT_KEY))
         if method not in METHODS_WITHOUT_NOTES:
-            record.touched = touched = Touched()
+            record.touched = touched = CallEffects()
             CURRENT.set(touched)
         self.running[record.number] = record
         record.started = time.perf_counter()

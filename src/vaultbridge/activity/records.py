@@ -1,10 +1,10 @@
 """The record of one call, of one message, and of what a call touches in a vault: names, times and sizes,
 never the text.
 
-A connection puts a `Touched` into `CURRENT` before it runs a call. The engine, deep below, reports to it what
-it reads and writes; neither knows the other. If nobody is watching, `CURRENT` is empty and reporting costs
-nothing. Threads that work for a call run in a copy of its context, so what they do counts as the call's.
-Vaults are given by their real folder: two may have the same name.
+A connection puts a `CallEffects` into `CURRENT` before it runs a call. The engine, deep below, reports to it
+what it reads and writes; neither knows the other. If nobody is watching, `CURRENT` is empty and reporting
+costs nothing. Threads that work for a call run in a copy of its context, so what they do counts as the
+call's. Vaults are given by their real folder: two may have the same name.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ EVENT: Final = "@"
 """The start of the method of a record that is not a call."""
 
 
-class Touched(Struct, gc=False, eq=False):
+class CallEffects(Struct, gc=False, eq=False):
     """`reads` are (folder, path); `changes` are (folder, number in the journal, files); `proposals` are
     (folder, path, id). `more_reads` counts what `reads` has no room for. `thinking` is how many seconds the
     call waited for a person. Every call makes one of these, and most fill one list."""
@@ -53,7 +53,7 @@ class Touched(Struct, gc=False, eq=False):
     thinking: float = 0.0
 
 
-CURRENT: Final[ContextVar[Touched | None]] = ContextVar("vaultbridge_touched", default=None)
+CURRENT: Final[ContextVar[CallEffects | None]] = ContextVar("vaultbridge_touched", default=None)
 
 
 class RecordedChange(Protocol):
@@ -115,7 +115,7 @@ class CallRecord(Struct, gc=False, eq=False):
     rpc: str | int | float | None = None
     tool: str = ""
     query: str = ""
-    touched: Touched | None = None
+    touched: CallEffects | None = None
     started: float = 0.0
     seconds: float = 0.0
     bytes_out: int = 0

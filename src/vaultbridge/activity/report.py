@@ -12,7 +12,14 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct
 
 from vaultbridge.activity.clients import SeenClient
-from vaultbridge.activity.records import EVENT, NAMES_CHARS, PATHS_RECORDED, QUERY_CHARS, CallRecord, Touched
+from vaultbridge.activity.records import (
+    EVENT,
+    NAMES_CHARS,
+    PATHS_RECORDED,
+    QUERY_CHARS,
+    CallEffects,
+    CallRecord,
+)
 
 CLIENTS_PATH: Final = "/page/api/clients"
 
@@ -83,7 +90,7 @@ class ReportAnswer(Struct, frozen=True):
 
 def make_reported_call(record: CallRecord, serves: Callable[[str], bool]) -> ReportedCall:
     """`serves` says whether the server has the vault in a folder."""
-    touched = record.touched or Touched()
+    touched = record.touched or CallEffects()
     return ReportedCall(
         record.order,
         record.method[:NAMES_CHARS],
@@ -107,7 +114,7 @@ def make_record(call: ReportedCall, client: SeenClient, number: int) -> CallReco
     record.tool, record.query, record.error = call.tool, call.query, call.error
     record.seconds, record.bytes_in, record.bytes_out = call.seconds, call.bytes_in, call.bytes_out
     if not call.method.startswith(EVENT):
-        record.touched = touched = Touched()
+        record.touched = touched = CallEffects()
         touched.reads, touched.more_reads = tuple(call.reads), call.more_reads
         touched.changes, touched.proposals = tuple(call.changes), tuple(call.proposals)
         touched.thinking = call.thinking

@@ -137,7 +137,7 @@ def describe_client(
     visible: VisibleInVault,
 ) -> str:
     """What a client did so far: "read 3 notes, proposed a change to Plan.md". "" for nothing. `read_paths`
-    are the (folder, path) that it read; `changes` and `proposals` are as in `Touched`."""
+    are the (folder, path) that it read; `changes` and `proposals` are as in `CallEffects`."""
     parts = []
     read = sorted(path for folder, path in read_paths if visible(folder, path))
     if read:

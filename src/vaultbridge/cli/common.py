@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from vaultbridge.engine.outcome import Outcome
     from vaultbridge.index.sync import SyncReport
     from vaultbridge.server.config.model import EmbeddingsConfig
-    from vaultbridge.vault.paths import Root
+    from vaultbridge.vault.paths import VaultFolder
 
 OK = 0
 FAILED = 1
@@ -332,28 +332,28 @@ def find_cache(vault: str) -> Path:
     """Find the cache folder of the vault that the user named. Raises VaultNotFound."""
     from vaultbridge.vault.folders import find_bases, vault_cache
     from vaultbridge.vault.obsidian import find_vault
-    from vaultbridge.vault.paths import Root
+    from vaultbridge.vault.paths import VaultFolder
 
-    return vault_cache(Root(find_vault(vault)).folder, find_bases(os.environ))
+    return vault_cache(VaultFolder(find_vault(vault)).folder, find_bases(os.environ))
 
 
 def find_state(vault: str) -> Path:
     """Find the state folder of the vault that the user named. Raises VaultNotFound."""
     from vaultbridge.vault.folders import find_bases, vault_state
     from vaultbridge.vault.obsidian import find_vault
-    from vaultbridge.vault.paths import Root
+    from vaultbridge.vault.paths import VaultFolder
 
-    return vault_state(Root(find_vault(vault)).folder, find_bases(os.environ))
+    return vault_state(VaultFolder(find_vault(vault)).folder, find_bases(os.environ))
 
 
-def find_root(vault: str) -> Root:
+def find_root(vault: str) -> VaultFolder:
     """Find the folder of the vault that the user named, without an engine. What is there may be another
     folder, as while a disk is not mounted: `check` says so. Raises VaultNotFound."""
     from vaultbridge.vault.folders import CacheUnusable
     from vaultbridge.vault.obsidian import find_vault
-    from vaultbridge.vault.paths import Root
+    from vaultbridge.vault.paths import VaultFolder
 
-    root = Root(find_vault(vault))
+    root = VaultFolder(find_vault(vault))
     # Without a state folder, nothing is known about the vault.
     with suppress(CacheUnusable):
         root.identity.keep(find_state(vault))

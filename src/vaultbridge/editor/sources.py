@@ -24,7 +24,7 @@ from vaultbridge.engine import Engine
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.system import FileStat, stat_file
 from vaultbridge.vault.obsidian import WORKSPACE_FILE, read_workspace
-from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.paths import VaultFolder, VaultPath
 
 
 def follow_vault(engine: Engine, state: EditorState) -> Callable[[], None]:
@@ -69,7 +69,7 @@ class NotesUnderReview:
 
     def __init__(
         self,
-        root: Root,
+        root: VaultFolder,
         list_paths: Callable[[], Iterable[VaultPath]],
         changed: Callable[[frozenset[VaultPath]], Awaitable[None]],
     ) -> None:
@@ -109,7 +109,7 @@ class WorkspaceSource:
     """Run `follow` as a task, or call `refresh` whenever something may have changed. Both belong in the event
     loop's thread: they read one small file."""
 
-    def __init__(self, root: Root, state: EditorState, is_running: Callable[[], bool]) -> None:
+    def __init__(self, root: VaultFolder, state: EditorState, is_running: Callable[[], bool]) -> None:
         self._root = root
         self._state = state
         self._is_running = is_running

@@ -28,7 +28,7 @@ from vaultbridge.links.resolve import FileTable, Missing, resolve
 from vaultbridge.markdown.model import Link, Note, ProblemCode
 from vaultbridge.markdown.sections import find_block, find_section
 from vaultbridge.markdown.text import decode, describe_encoding, replace_surrogates
-from vaultbridge.review.gate import WAITING_CALLS, ReviewGate, UnaskedCaller
+from vaultbridge.review.gate import WAITING_CALLS, NonInteractiveCaller, ReviewGate
 from vaultbridge.review.policy import ReviewRules
 from vaultbridge.review.rebase import identify_writer, read_file
 from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath
@@ -224,7 +224,7 @@ class EngineView:
             # Separate threads: they may wait for a person, whose decision needs a thread too.
             self._waiting = ThreadPoolExecutor(WAITING_CALLS, "reviewed-write")
         loop = asyncio.get_running_loop()
-        caller = UnaskedCaller(WRITE_SECONDS, on_wait=lambda: loop.call_soon_threadsafe(on_wait))
+        caller = NonInteractiveCaller(WRITE_SECONDS, on_wait=lambda: loop.call_soon_threadsafe(on_wait))
         writer = self._engine.with_gate(ReviewGate(self._find_rules, "writeFile", caller, lambda *_: None))
         # In a copy of this context, as `to_thread` does: what is written counts as the caller's call.
         return await loop.run_in_executor(self._waiting, copy_context().run, write, writer)

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from vaultbridge.activity.records import record_change
-from vaultbridge.embeddings.own_model import OwnModel
+from vaultbridge.embeddings.user_model import UserModel
 from vaultbridge.engine.engine import Engine, OpenVault
 from vaultbridge.engine.finder import Finder
 from vaultbridge.engine.gates import NO_CHANGES, GatedEngine
@@ -32,8 +32,8 @@ from vaultbridge.errors import (
     VaultbridgeError,
     VaultNotFound,
 )
-from vaultbridge.vault.folders import Bases, VaultFolders, make_bases
-from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.folders import Bases, StorageFolders, make_bases
+from vaultbridge.vault.paths import VaultFolder, VaultPath
 from vaultbridge.vault.read import retry_while_busy
 from vaultbridge.vault.scope import HiddenNoteInUse, LinkedScope, Scope, redact
 from vaultbridge.vault.settings import SettingsReader
@@ -79,10 +79,10 @@ class DirectEngine(Engine):
         clock: Callable[[], float] = time.time,
         checkpoint: Callable[[str], None] = ignore_checkpoint,
     ) -> None:
-        root = Root(folder, allow_outside_links=allow_outside_links)
+        root = VaultFolder(folder, allow_outside_links=allow_outside_links)
         linked = LinkedScope(scope, root)
         bases = Bases(cache, state) if state else make_bases(cache)
-        self._folders = folders = VaultFolders(root.folder, bases)
+        self._folders = folders = StorageFolders(root.folder, bases)
         self._changing = threading.RLock()
         self.transactor = Transactor(
             root,
@@ -105,7 +105,7 @@ class DirectEngine(Engine):
             self.transactor.close()
             folders.close()
             raise
-        self._model = OwnModel(
+        self._model = UserModel(
             embeddings,
             folders.cache,
             index=lambda: self.index_sync.index,
@@ -157,7 +157,7 @@ class DirectEngine(Engine):
         self.transactor.close()
         self._folders.close()
 
-    def _remember_vault(self, root: Root, *, accept: bool) -> None:
+    def _remember_vault(self, root: VaultFolder, *, accept: bool) -> None:
         """Raises `VaultNotFound` if the folder is not the vault that it was, as while a disk is not mounted:
         then nothing is recovered, indexed or written."""
         if self._folders.can_change:

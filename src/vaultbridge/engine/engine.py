@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vaultbridge.activity.records import record_read
-from vaultbridge.embeddings.own_model import OwnModel
+from vaultbridge.embeddings.user_model import UserModel
 from vaultbridge.engine.drafting.templates import find_template
 from vaultbridge.engine.finder import Finder
 from vaultbridge.engine.history import History
@@ -33,8 +33,8 @@ from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.text import decode, describe_encoding
 from vaultbridge.vault.absolute import is_absolute, make_vault_relative
 from vaultbridge.vault.dates import expand_template
-from vaultbridge.vault.folders import VaultFolders
-from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.folders import StorageFolders
+from vaultbridge.vault.paths import VaultFolder, VaultPath
 from vaultbridge.vault.read import content_hash, read_place, read_start
 from vaultbridge.vault.scope import LinkedScope, redact
 from vaultbridge.vault.settings import SettingsReader, VaultSettings
@@ -51,14 +51,14 @@ if TYPE_CHECKING:
 class OpenVault(Struct, frozen=True):
     """What the engines of an open vault share."""
 
-    root: Root
+    root: VaultFolder
     scope: LinkedScope
     actor: str
-    folders: VaultFolders
+    folders: StorageFolders
     journal: Journal
     history: History
     index: LateIndex
-    model: OwnModel
+    model: UserModel
     files: Finder
     clock: Callable[[], float]
     settings: SettingsReader

@@ -18,9 +18,9 @@ from vaultbridge.errors import AmbiguousName, EngineFailure, InvalidArgument, In
 from vaultbridge.limits import PATH_CHARS
 from vaultbridge.links.resolve import FileTable, Resolved, file_name, name_key, resolve
 from vaultbridge.markdown.text import replace_surrogates
-from vaultbridge.vault import beneath
+from vaultbridge.vault import no_follow
 from vaultbridge.vault.cloud import icloud_placeholder
-from vaultbridge.vault.paths import Root, VaultPath, Visible, vault_path
+from vaultbridge.vault.paths import VaultFolder, VaultPath, Visible, vault_path
 from vaultbridge.vault.read import not_downloaded_error
 from vaultbridge.vault.scope import LinkedScope
 from vaultbridge.vault.walk import FileEntry, walk
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from vaultbridge.engine.queries import Queries
 
 
-def find_unindexed(root: Root, name: str, visible: Visible) -> VaultPath | None:
+def find_unindexed(root: VaultFolder, name: str, visible: Visible) -> VaultPath | None:
     """Returns the file that a wikilink with this text would lead to, None when there is none. Raises
     AmbiguousName when several folders have one."""
     target = name.strip().removeprefix("[[").removesuffix("]]").partition("|")[0].partition("#")[0].strip()
@@ -48,7 +48,7 @@ def find_unindexed(root: Root, name: str, visible: Visible) -> VaultPath | None:
 
 
 class Finder:
-    def __init__(self, root: Root, scope: LinkedScope, queries: Callable[[], Queries]) -> None:
+    def __init__(self, root: VaultFolder, scope: LinkedScope, queries: Callable[[], Queries]) -> None:
         self._root = root
         self._scope = scope
         self._queries = queries
@@ -175,7 +175,7 @@ class Finder:
         PermissionDenied for one that is larger than may be read, unless it stays `unread`."""
         if self._root.exists(path):
             try:
-                status = beneath.status(self.resolve(path))
+                status = no_follow.status(self.resolve(path))
             except OSError:
                 # Deleted since, or replaced by a link.
                 raise NoteNotFound(path) from None

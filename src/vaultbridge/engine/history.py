@@ -27,17 +27,15 @@ from vaultbridge.links.resolve import name_key
 from vaultbridge.markdown.edits.unified_diff import make_diff
 from vaultbridge.markdown.embedded import whole_text
 from vaultbridge.markdown.text import decode, replace_surrogates
-from vaultbridge.vault.paths import TEXT_SUFFIXES, Root, VaultPath, Visible, vault_path
+from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultFolder, VaultPath, Visible, vault_path
 from vaultbridge.vault.scope import LinkedScope
 from vaultbridge.vault.write.journal import (
     HISTORY_LIMIT,
     Departure,
     Journal,
     Versions,
-    affects,
-    trace_name_back,
 )
-from vaultbridge.vault.write.journal_rows import JournalEntry
+from vaultbridge.vault.write.journal_rows import JournalEntry, affects, trace_name_back
 from vaultbridge.vault.write.steps import (
     Act,
     ContentImage,
@@ -95,7 +93,7 @@ class History:
         self,
         journal: Journal,
         scope: LinkedScope,
-        root: Root,
+        root: VaultFolder,
         *,
         find: Callable[[str], VaultPath],
         make_vault_relative: Callable[[str], str],

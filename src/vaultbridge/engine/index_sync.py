@@ -24,7 +24,7 @@ from vaultbridge.index.ignored import mark_ignored
 from vaultbridge.index.store.database import Index, read_meta
 from vaultbridge.index.sync import Synchronizer, SyncReport
 from vaultbridge.vault.locking import FileLock
-from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.paths import VaultFolder, VaultPath
 from vaultbridge.vault.settings import VaultSettings
 from vaultbridge.vault.watch import PathsChanged, Rescan, VaultLost, VaultWatcher
 from vaultbridge.vault.write.journal import Journal
@@ -86,14 +86,14 @@ class IndexSync:
 
     def __init__(
         self,
-        root: Root,
+        root: VaultFolder,
         folder: Path,
         journal: Journal,
         *,
         settings: Callable[[], VaultSettings] = VaultSettings,
         clock: Callable[[], float] = time.time,
         checkpoint: Callable[[str], None] = ignore_checkpoint,
-        watch: Callable[[Root, Callable[[WatchEvent], None]], Watcher] | None = None,
+        watch: Callable[[VaultFolder, Callable[[WatchEvent], None]], Watcher] | None = None,
         returned: Callable[[], object] = lambda: None,
     ) -> None:
         self._root = root

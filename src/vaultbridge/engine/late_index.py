@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vaultbridge.embeddings.own_model import OwnModel
-from vaultbridge.vault.folders import VaultFolders
-from vaultbridge.vault.paths import Root
+from vaultbridge.embeddings.user_model import UserModel
+from vaultbridge.vault.folders import StorageFolders
+from vaultbridge.vault.paths import VaultFolder
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settings import VaultSettings
 from vaultbridge.vault.write.journal import Journal
@@ -27,8 +27,8 @@ class LateIndex:
 
     def __init__(
         self,
-        root: Root,
-        folders: VaultFolders,
+        root: VaultFolder,
+        folders: StorageFolders,
         journal: Journal,
         scope: Scope,
         *,
@@ -36,7 +36,7 @@ class LateIndex:
         clock: Callable[[], float],
         checkpoint: Callable[[str], None],
         returned: Callable[[], object],
-        model: Callable[[], OwnModel],
+        model: Callable[[], UserModel],
         dictionaries: tuple[Path, ...],
     ) -> None:
         self._root = root

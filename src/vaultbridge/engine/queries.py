@@ -33,7 +33,7 @@ from vaultbridge.links.graph import (
     shortest_path,
 )
 from vaultbridge.links.resolve import FileTable
-from vaultbridge.vault.paths import Root, VaultPath, Visible
+from vaultbridge.vault.paths import VaultFolder, VaultPath, Visible
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settings import VaultSettings
 
@@ -73,7 +73,7 @@ class Snapshot(Struct, frozen=True):
 class Queries:
     def __init__(
         self,
-        root: Root,
+        root: VaultFolder,
         index_sync: IndexSync,
         scope: Scope,
         settings: Callable[[], VaultSettings],
@@ -295,8 +295,6 @@ class Queries:
         return listing.list_properties(self.index())
 
     def property_count(self) -> int:
-        from vaultbridge.index import listing
-
         return listing.count_properties(self.index())
 
     def property_values(self, name: str, *, limit: int = ALL, offset: int = 0) -> ListPage[PropertyValue]:

@@ -25,7 +25,7 @@ from vaultbridge.index.store import schema
 from vaultbridge.index.store.database import Index
 from vaultbridge.vault.file_links import find_links_to_hidden
 from vaultbridge.vault.locking import FileLock
-from vaultbridge.vault.paths import Root
+from vaultbridge.vault.paths import VaultFolder
 from vaultbridge.vault.scope import Scope
 
 FOLDER: Final = "scopes"
@@ -94,7 +94,7 @@ def _make_folder(folder: Path) -> None:
 class _Members:
     """Which files are in a scope: see `scope_sync.Membership`."""
 
-    def __init__(self, root: Root, parts: tuple[Scope, ...]) -> None:
+    def __init__(self, root: VaultFolder, parts: tuple[Scope, ...]) -> None:
         self._parts = parts
         self._root = root
 
@@ -122,12 +122,14 @@ class _Opened:
 class ScopedIndexes:
     """Those that one engine uses. Any thread may call it."""
 
-    def __init__(self, root: Root, cache: Path, *, filled: Callable[[], object] = lambda: None) -> None:
+    def __init__(
+        self, root: VaultFolder, cache: Path, *, filled: Callable[[], object] = lambda: None
+    ) -> None:
         """`filled` is called when an index that was filled in the background is complete."""
         self._root = root
         self._cache = cache
         self._filled = filled
-        self._guard = threading.Lock()
+        self._list_lock = threading.Lock()
         self._opened: dict[str, _Opened] = {}
         self._stop = threading.Event()
         self._in_background = False
@@ -162,7 +164,7 @@ class ScopedIndexes:
     def _open(self, full: Index, parts: tuple[Scope, ...]) -> _Opened:
         name = name_scope(parts)
         folder = self._cache / FOLDER
-        with self._guard:
+        with self._list_lock:
             opened = self._opened.pop(name, None)
             if opened is None:
                 _make_folder(folder)
@@ -204,7 +206,7 @@ class ScopedIndexes:
 
     def _start_filling(self, opened: _Opened) -> threading.Thread | None:
         """Returns the thread that fills the index; None after `close`."""
-        with self._guard:
+        with self._list_lock:
             if self._stop.is_set():
                 return None
             if opened.filler is None or not opened.filler.is_alive():
@@ -227,7 +229,7 @@ class ScopedIndexes:
 
     def close(self) -> None:
         self._stop.set()
-        with self._guard:
+        with self._list_lock:
             opened = list(self._opened.values())
             self._opened.clear()
         for one in opened:

@@ -32,8 +32,8 @@ from vaultbridge.index.store.rows import Rows, build_rows, make_body, parse_rows
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.markdown.model import Note, Problem
 from vaultbridge.system import FileStat
-from vaultbridge.vault.beneath import real_path
-from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.no_follow import real_path
+from vaultbridge.vault.paths import VaultFolder, VaultPath
 from vaultbridge.vault.read import FileContent, read_place
 
 _HEADER: Final = 8
@@ -84,9 +84,9 @@ _decode_result = msgspec.msgpack.Decoder(ChunkResult).decode
 class _FileReader:
     """Reads files. A folder's real path is resolved once per chunk, not once per file, because that is most
     of the cost of opening a small note. Anything but an ordinary file in an ordinary folder goes through
-    `Root.locate`, and `read_place` does not follow a path that has become a link since."""
+    `VaultFolder.locate`, and `read_place` does not follow a path that has become a link since."""
 
-    def __init__(self, root: Root) -> None:
+    def __init__(self, root: VaultFolder) -> None:
         self._root = root
         self._prefix = str(root.folder).rstrip(os.sep) + os.sep
         self._plain: dict[str, bool] = {}
@@ -121,7 +121,7 @@ def _is_ordinary(place: str) -> bool:
 
 def run_chunk(chunk: Chunk, pause: Callable[[], None] = lambda: None) -> ChunkResult:
     try:
-        reader = _FileReader(Root(chunk.folder, allow_outside_links=chunk.allow_outside_links))
+        reader = _FileReader(VaultFolder(chunk.folder, allow_outside_links=chunk.allow_outside_links))
     except VaultNotFound:
         # The writer of the rows decides whether only these files are gone or the whole vault.
         return [FileResult(job.id, job.path, None, None, gone=True) for job in chunk.jobs]
@@ -230,7 +230,7 @@ log = logging.getLogger(__name__)
 
 
 def parse_files(
-    root: Root,
+    root: VaultFolder,
     jobs: list[FileJob],
     *,
     children: int | None = None,
@@ -254,7 +254,7 @@ def count_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _split_chunks(root: Root, jobs: Iterable[FileJob]) -> Iterator[Chunk]:
+def _split_chunks(root: VaultFolder, jobs: Iterable[FileJob]) -> Iterator[Chunk]:
     taken: list[FileJob] = []
     size = 0
     for job in jobs:

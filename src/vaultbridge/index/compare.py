@@ -20,11 +20,11 @@ from vaultbridge.index.build import FileJob
 from vaultbridge.index.store.schema import PENDING
 from vaultbridge.index.store.write import is_searched
 from vaultbridge.system import FileStat
-from vaultbridge.vault import beneath
-from vaultbridge.vault.beneath import real_path
+from vaultbridge.vault import no_follow
 from vaultbridge.vault.cloud import is_placeholder
 from vaultbridge.vault.file_types import kind_of
-from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.no_follow import real_path
+from vaultbridge.vault.paths import VaultFolder, VaultPath
 from vaultbridge.vault.walk import (
     DISK_MISSING,
     LEFT_OUT,
@@ -132,7 +132,7 @@ def _read_rows(db: sqlite3.Connection, condition: str, *values: str) -> list[Sto
     return [StoredFile(*row) for row in rows]
 
 
-def compare_vault(db: sqlite3.Connection, root: Root) -> tuple[DiskSnapshot, Difference]:
+def compare_vault(db: sqlite3.Connection, root: VaultFolder) -> tuple[DiskSnapshot, Difference]:
     """Scans the whole vault and compares it with all rows. The snapshot has no files left.
 
     The rows are read first: a file that is saved and indexed during the scan is then missing on both sides.
@@ -170,14 +170,14 @@ def compare(rows: Iterable[StoredFile], snapshot: DiskSnapshot) -> Difference:
     return difference
 
 
-def scan_vault(root: Root, known: KnownStats | None = None) -> DiskSnapshot:
+def scan_vault(root: VaultFolder, known: KnownStats | None = None) -> DiskSnapshot:
     """Scans everything but the files that are as `known`: see `walk`."""
     snapshot = DiskSnapshot()
     snapshot.add(walk(root, known=known))
     return snapshot
 
 
-def scan_path(root: Root, path: VaultPath) -> DiskSnapshot:
+def scan_path(root: VaultFolder, path: VaultPath) -> DiskSnapshot:
     """Scans one path, whether it is a file, a folder or no longer there."""
     snapshot = DiskSnapshot()
     if not path:
@@ -190,7 +190,7 @@ def scan_path(root: Root, path: VaultPath) -> DiskSnapshot:
             located = root.locate(path)
             if root.path_of(located) != path or _behind_loop(root, str(located.parent)):
                 return snapshot
-            status = beneath.status(root.real_place(located, path))
+            status = no_follow.status(root.real_place(located, path))
             place = str(located)
     except (VaultbridgeError, FileNotFoundError, NotADirectoryError):
         if why := root.absence():
@@ -214,7 +214,7 @@ def scan_path(root: Root, path: VaultPath) -> DiskSnapshot:
     return snapshot
 
 
-def _behind_loop(root: Root, folder: str) -> bool:
+def _behind_loop(root: VaultFolder, folder: str) -> bool:
     """Whether a folder is reached through a link back into the vault, which a walk does not follow."""
     real = real_path(folder)
     return real != folder and root.contains(real)

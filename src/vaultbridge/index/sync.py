@@ -39,7 +39,7 @@ from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.links.resolve import FileTable, file_name, name_key
 from vaultbridge.system import FileStat, is_racy
-from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.paths import VaultFolder, VaultPath
 from vaultbridge.vault.walk import FileEntry, Skipped, Unreadable
 
 BATCH_FILES: Final = 2000
@@ -85,7 +85,7 @@ class Synchronizer:
 
     def __init__(
         self,
-        root: Root,
+        root: VaultFolder,
         index: Index,
         *,
         clock: Callable[[], int] = time.time_ns,
@@ -257,7 +257,7 @@ class _Change:
     """Writes one difference, in one or several transactions."""
 
     def __init__(
-        self, root: Root, index: Index, difference: compare.Difference, started: int, *, fresh: bool
+        self, root: VaultFolder, index: Index, difference: compare.Difference, started: int, *, fresh: bool
     ) -> None:
         self.root = root
         self.index = index

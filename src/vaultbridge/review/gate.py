@@ -100,7 +100,7 @@ class Caller(Protocol):
         ...
 
 
-class UnaskedCaller:
+class NonInteractiveCaller:
     """A client that cannot ask its user. A call waits at most `longest` seconds for a decision elsewhere.
     `on_wait` is called, in the call's thread, before it waits."""
 

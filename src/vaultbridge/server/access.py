@@ -35,8 +35,8 @@ from vaultbridge.web.api.view import TokenFacts
 if TYPE_CHECKING:
     from vaultbridge.protocols.mcp.server import McpServer
     from vaultbridge.server.config.model import Config
-    from vaultbridge.server.servers import Servers
-    from vaultbridge.server.tokens import AccessToken, TokenStore
+    from vaultbridge.server.servers import McpServers
+    from vaultbridge.tokens import AccessToken, TokenStore
 
 REGISTER: Final = "/register"
 """Where a client registers if no other address is known (MCP 2025-03-26, Authorization: default paths)."""
@@ -90,7 +90,7 @@ class Access:
 
     def __init__(
         self,
-        servers: Servers,
+        servers: McpServers,
         tokens: TokenStore,
         *,
         own_token: str,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from vaultbridge.plugins.listing import CodeSource
     from vaultbridge.server.access import Access
     from vaultbridge.server.serve import ServeOptions
-    from vaultbridge.server.servers import Servers
+    from vaultbridge.server.servers import McpServers
     from vaultbridge.tools.base.catalog import Catalog
 
 DEBOUNCE_MS: Final = 400
@@ -104,7 +104,7 @@ class LiveConfig:
         self,
         options: ServeOptions,
         catalog: Catalog,
-        servers: Servers,
+        servers: McpServers,
         access: Access,
         hubs: Sequence[EditorHub],
         vaults: Iterable[Path],

@@ -20,25 +20,25 @@ import msgspec
 from msgspec import Struct
 
 from vaultbridge import __version__
+from vaultbridge.assistants.catalog import ASSISTANTS, find_config_file, is_installed
+from vaultbridge.assistants.config_file import list_servers, read_text
+from vaultbridge.assistants.entry import parse_entry, starts_vaultbridge
+from vaultbridge.assistants.shared import find_shared_vault, read_shared_entry
 from vaultbridge.errors import JSON_ERRORS, EngineFailure, InvalidArgument, TimedOut, VaultbridgeError
 from vaultbridge.limits import MIB
 from vaultbridge.review.policy import parse_review
-from vaultbridge.server.assistants.catalog import ASSISTANTS, find_config_file, is_installed
-from vaultbridge.server.assistants.config_file import list_servers, read_text
-from vaultbridge.server.assistants.entry import parse_entry, starts_vaultbridge
-from vaultbridge.server.assistants.shared import find_shared_vault, read_shared_entry
-from vaultbridge.server.tokens import describe_token, parse_lifetime
 from vaultbridge.server.unused_scopes import delete_unused_scopes
 from vaultbridge.system import expand_home, read_file_uri
+from vaultbridge.tokens import describe_token, parse_lifetime
 from vaultbridge.web.api.routes import PageApi, PageCall
 
 if TYPE_CHECKING:
     from vaultbridge.activity.clients import Activity
+    from vaultbridge.assistants.catalog import Assistant
     from vaultbridge.engine import Engine
-    from vaultbridge.server.assistants.catalog import Assistant
     from vaultbridge.server.config.model import Config
     from vaultbridge.server.servers import ServedVault
-    from vaultbridge.server.tokens import TokenStore
+    from vaultbridge.tokens import TokenStore
 
 COMMAND_SECONDS: Final = 120.0
 """How long a command may take: `doctor` starts every configured server, one after the other."""

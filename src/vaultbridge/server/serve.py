@@ -30,6 +30,7 @@ from msgspec.structs import replace
 from vaultbridge.activity.clients import Activity
 from vaultbridge.activity.counters import Counters
 from vaultbridge.activity.pauses import Pauses
+from vaultbridge.assistants.entry import find_own_command
 from vaultbridge.engine import DirectEngine
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import SWITCH_SECONDS
@@ -48,7 +49,6 @@ from vaultbridge.server.access import (
     allows_local_programs,
     is_for_this_machine,
 )
-from vaultbridge.server.assistants.entry import find_own_command
 from vaultbridge.server.config.model import Config, ServerConfig
 from vaultbridge.server.ide import HubAccess, IdeService
 from vaultbridge.server.last_use import LastUse
@@ -56,9 +56,9 @@ from vaultbridge.server.live import LiveConfig, watch
 from vaultbridge.server.other_bridges import OtherBridge, find_other_bridges, replace_temporary
 from vaultbridge.server.page_settings import ServedFacts, add_settings_routes
 from vaultbridge.server.presence import LOOPBACK_FOR_WILDCARD, Presence
-from vaultbridge.server.servers import ServedVault, Servers, find_served_vaults
-from vaultbridge.server.tokens import TokenStore
+from vaultbridge.server.servers import McpServers, ServedVault, find_served_vaults
 from vaultbridge.system import expand_home
+from vaultbridge.tokens import TokenStore
 from vaultbridge.tools.standard import standard_catalog
 from vaultbridge.web.api.activity import add_activity_routes
 from vaultbridge.web.api.assistants import AssistantsView, add_assistant_routes
@@ -158,7 +158,7 @@ async def run_server(
     async with contextlib.AsyncExitStack() as stack:
         catalog = standard_catalog()
         hub_access = HubAccess()
-        servers = Servers(
+        servers = McpServers(
             vaults,
             catalog,
             config,
@@ -290,7 +290,7 @@ def _claim_presence(
 
 def _make_ide(
     config: Config,
-    servers: Servers,
+    servers: McpServers,
     engines: Sequence[DirectEngine],
     token: str,
     guard: HostGuard,
@@ -398,7 +398,7 @@ def _make_guard(config: Config) -> HostGuard:
 def _make_app(
     config: Config,
     guard: HostGuard,
-    servers: Servers,
+    servers: McpServers,
     access: Access,
     ide: IdeService,
     codes: LinkCodes,

@@ -25,10 +25,10 @@ from vaultbridge.protocols.mcp.vault.provider import ProviderSettings, VaultProv
 from vaultbridge.review.policy import Review, ReviewRules, find_strictest
 from vaultbridge.server.config.model import Config, VaultConfig
 from vaultbridge.server.config.scopes import make_scopes
-from vaultbridge.server.tokens import AccessToken
 from vaultbridge.server.unused_patterns import ScopePattern, list_patterns
 from vaultbridge.server.vault_choice import name_vaults
 from vaultbridge.server.wiring import open_engine
+from vaultbridge.tokens import AccessToken
 from vaultbridge.tools.base.catalog import Catalog
 from vaultbridge.tools.base.tool import ToolContext
 from vaultbridge.vault.obsidian import find_vault
@@ -66,7 +66,7 @@ class _ScopedServer(Struct):
     """Made when the server first needs it."""
 
 
-class Servers:
+class McpServers:
     """Created and used in the event loop."""
 
     def __init__(

@@ -22,7 +22,7 @@ from vaultbridge.vault.walk import list_folders
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
     from vaultbridge.server.config.model import Config, VaultConfig
-    from vaultbridge.server.tokens import AccessToken
+    from vaultbridge.tokens import AccessToken
 
 MATCHES_TRIED: Final = 2_000_000
 """How many comparisons of a pattern with a path are made for one vault, which takes about two seconds. If

@@ -14,9 +14,9 @@ from pathlib import Path
 from vaultbridge.engine.scoped_index import delete_scoped_indexes, list_scoped_indexes, name_scope
 from vaultbridge.server.config.model import Config, VaultConfig
 from vaultbridge.server.config.scopes import make_scopes
-from vaultbridge.server.tokens import AccessToken
 from vaultbridge.server.used_vaults import list_caches
 from vaultbridge.system import expand_home
+from vaultbridge.tokens import AccessToken
 
 
 def delete_unused_scopes(

@@ -15,11 +15,11 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from vaultbridge.assistants.catalog import ASSISTANTS, find_config_file
+from vaultbridge.assistants.config_file import list_servers, read_text
+from vaultbridge.assistants.entry import list_entry_vaults, starts_vaultbridge
 from vaultbridge.errors import JSON_ERRORS, VaultbridgeError
 from vaultbridge.review.store import ReviewStore
-from vaultbridge.server.assistants.catalog import ASSISTANTS, find_config_file
-from vaultbridge.server.assistants.config_file import list_servers, read_text
-from vaultbridge.server.assistants.entry import list_entry_vaults, starts_vaultbridge
 from vaultbridge.server.config.model import choose_config
 from vaultbridge.server.sessions import list_sessions
 from vaultbridge.system import read_private

@@ -17,7 +17,7 @@ from msgspec import Meta
 from vaultbridge.engine.context import gather, render
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.index.query.hits import HitMatch, shorten_line
-from vaultbridge.index.ranking.plain_words import answer_query
+from vaultbridge.index.ranking.plain_words import answer_query, describe_translation
 from vaultbridge.markdown.edits.change import split_lines
 from vaultbridge.markdown.text import decode, replace_surrogates
 from vaultbridge.tools.base.answer import (
@@ -218,8 +218,6 @@ def _render_lines(matches: Iterable[HitMatch]) -> Iterator[str]:
 
 
 def _render_ranked(context: VaultContext, found: RankedPage, arguments: SearchArguments, reason: str) -> str:
-    from vaultbridge.index.ranking.plain_words import describe_translation
-
     notes = [] if found.complete else [describe_incomplete_index(found.indexed, found.searchable)]
     if reason:
         notes.append(AS_WORDS.format(reason))

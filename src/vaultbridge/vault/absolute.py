@@ -24,7 +24,7 @@ from typing import Final
 from vaultbridge.errors import InvalidPath
 from vaultbridge.limits import PATH_CHARS
 from vaultbridge.vault.identity.record import file_identity
-from vaultbridge.vault.paths import Root, Visible, vault_path
+from vaultbridge.vault.paths import VaultFolder, Visible, vault_path
 
 MACHINE_FOLDERS: Final = frozenset(
     ["Users", "Volumes", "etc", "home", "media", "mnt", "opt", "private", "root", "srv", "tmp", "usr", "var"]
@@ -61,7 +61,7 @@ def find_innermost(text: str, folders: Iterable[Path]) -> Path | None:
     return max(holding, key=lambda folder: len(folder.parts), default=None)
 
 
-def make_vault_relative(text: str, root: Root, visible: Visible) -> str:
+def make_vault_relative(text: str, root: VaultFolder, visible: Visible) -> str:
     """Turns an absolute path into one from the vault's top; any other path stays as it is. Raises
     `InvalidPath` for a path of the machine that is outside the vault."""
     if not is_absolute(text) or len(text) > PATH_CHARS or "\0" in text:
@@ -85,7 +85,7 @@ def outside_vault_error(text: str) -> InvalidPath:
     )
 
 
-def _is_outside(text: str, root: Root, visible: Visible) -> bool:
+def _is_outside(text: str, root: VaultFolder, visible: Visible) -> bool:
     if text.startswith("~/"):
         first, several = "~", True
     else:

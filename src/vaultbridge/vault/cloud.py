@@ -17,7 +17,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from vaultbridge.links.resolve import file_name
-from vaultbridge.vault.beneath import open_file
+from vaultbridge.vault.no_follow import open_file
 from vaultbridge.vault.paths import VaultPath, folder_of, join
 
 _RECALL_ATTRIBUTES: Final = 0x1000 | 0x40000 | 0x400000

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from vaultbridge.errors import VaultbridgeError
-from vaultbridge.vault.beneath import real_path
-from vaultbridge.vault.paths import Root, VaultPath, Visible, normalize_name
+from vaultbridge.vault.no_follow import real_path
+from vaultbridge.vault.paths import VaultFolder, VaultPath, Visible, normalize_name
 
 LINKS_FOLLOWED: Final = 40
 """The most links on the way to one file, as in Linux (MAXSYMLINKS)."""
@@ -26,7 +26,7 @@ _LONG_PATH: Final = "\\\\?\\"
 """Windows writes the target of a link with this before it."""
 
 
-def leads_to_hidden(root: Root, path: str, shows: Visible, *, if_unknown: bool = False) -> bool:
+def leads_to_hidden(root: VaultFolder, path: str, shows: Visible, *, if_unknown: bool = False) -> bool:
     """Whether a path, whose own name is visible, leads through a link to something hidden. A path that leads
     out of the vault, or to nothing, does not. `shows` judges paths of the vault by their names. The answer is
     `if_unknown` when the disk does not say what is there."""
@@ -81,7 +81,7 @@ def _is_hidden(place: str, top: str, shows: Visible) -> bool:
 
 
 def find_links_to_hidden(
-    root: Root, files: Mapping[str, Iterable[str]], visible: Visible, may_contain: Visible
+    root: VaultFolder, files: Mapping[str, Iterable[str]], visible: Visible, may_contain: Visible
 ) -> frozenset[str]:
     """Return which of these files, given by their folder (`""` is the vault itself), are links to a hidden
     one. Folders in which nothing is visible are not looked at: a link in one is hidden itself. The others are
@@ -110,7 +110,7 @@ def find_links_to_hidden(
     return frozenset(found)
 
 
-def _list_links(root: Root, folder: str) -> list[tuple[str, str]]:
+def _list_links(root: VaultFolder, folder: str) -> list[tuple[str, str]]:
     """The links in a folder: the stored name of each, and the name in its vault path."""
     try:
         items = _list(f"{root.folder}{os.sep}{folder}" if folder else str(root.folder))

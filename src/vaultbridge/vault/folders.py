@@ -24,8 +24,8 @@ from msgspec import Struct
 
 from vaultbridge.errors import EngineFailure
 from vaultbridge.system import expand_home, find_home, find_xdg_folder
-from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.identity.adopt import adopt_moved
+from vaultbridge.vault.no_follow import real_path
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
@@ -184,7 +184,7 @@ def _check_room(folder: Path) -> None:
             raise OSError(errno.ENOSPC, "")
 
 
-class VaultFolders:
+class StorageFolders:
     """The folders of an open vault, or temporary ones if they cannot be used: an index can be built again at
     any time, so reading and searching need no permanent folder. `problem` says what is temporary; "" if
     nothing is."""

@@ -24,7 +24,7 @@ from vaultbridge.errors import JSON_ERRORS, AmbiguousName, InvalidPath, VaultNot
 from vaultbridge.limits import MIB
 from vaultbridge.links.resolve import name_key
 from vaultbridge.system import expand_home, find_home, find_xdg_folder, is_process_alive, read_ordinary
-from vaultbridge.vault.paths import Root, VaultPath, vault_path
+from vaultbridge.vault.paths import VaultFolder, VaultPath, vault_path
 
 KNOWN_BYTES: Final = MIB
 """The largest list of vaults that is read: it has room for thousands."""
@@ -225,7 +225,7 @@ class _Tab(Struct, frozen=True):
     in_main: bool
 
 
-def read_workspace(root: Root) -> Workspace:
+def read_workspace(root: VaultFolder) -> Workspace:
     """Never raises: a missing file is an empty workspace, and so is a broken one, whose `problem` is set."""
     try:
         data = root.read_config(WORKSPACE_FILE, WORKSPACE_BYTES + 1)

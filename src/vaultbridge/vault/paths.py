@@ -1,8 +1,8 @@
 """Vault paths, and the only way from one to a place on disk.
 
 A `VaultPath` is checked once, when it arrives: it is relative to the vault, has `/` between components, is
-NFC, and no component starts with a dot. After that, nothing checks it again. `Root` turns it into a place on
-disk and proves, by the real path, that no symlink leads out of the vault.
+NFC, and no component starts with a dot. After that, nothing checks it again. `VaultFolder` turns it into a
+place on disk and proves, by the real path, that no symlink leads out of the vault.
 
 This module reads no content; `scope.py` decides who may see what.
 """
@@ -21,10 +21,10 @@ from typing import Final, NewType
 from vaultbridge.errors import EngineFailure, InvalidPath, NoteNotFound, PermissionDenied, VaultNotFound
 from vaultbridge.limits import PATH_CHARS
 from vaultbridge.system import expand_home, read_ordinary
-from vaultbridge.vault.beneath import real_path
-from vaultbridge.vault.beneath import status as exact_status
 from vaultbridge.vault.identity.recognize import VaultIdentity
 from vaultbridge.vault.identity.record import CONFIG_FOLDER
+from vaultbridge.vault.no_follow import real_path
+from vaultbridge.vault.no_follow import status as exact_status
 from vaultbridge.vault.stored_names import StoredNames, ignores_case
 
 VaultPath = NewType("VaultPath", str)
@@ -136,12 +136,12 @@ def normalize_name(stored: str) -> str | None:
     return unicodedata.normalize("NFC", stored)
 
 
-class Root:
+class VaultFolder:
     """One vault's folder, and the only way to a place on disk.
 
     Between the check of a real path and its use, someone with write access to the vault may replace a file or
     a folder with a link. So `resolve` and `real_place` follow links once and check where they lead, and only
-    `beneath`, which follows none, opens what they return.
+    `no_follow`, which follows none, opens what they return.
     """
 
     __slots__ = ("_ignores_case", "_prefix", "_stored_names", "allow_outside_links", "folder", "identity")

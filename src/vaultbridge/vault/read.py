@@ -23,8 +23,8 @@ from msgspec import Struct
 from vaultbridge.errors import EngineFailure, NoteBusy, NoteNotFound, PermissionDenied
 from vaultbridge.limits import HASH_DIGITS_SHOWN, NOTE_READ_BYTES
 from vaultbridge.system import FileStat
-from vaultbridge.vault.beneath import open_file
 from vaultbridge.vault.cloud import is_placeholder
+from vaultbridge.vault.no_follow import open_file
 from vaultbridge.vault.scope import HiddenNoteInUse
 
 _Result = TypeVar("_Result")
@@ -129,8 +129,8 @@ class FileContent(Struct, frozen=True):
 def read_place(
     place: Path | str, path: str, *, limit: int = NOTE_READ_BYTES, not_busy: bool = False
 ) -> FileContent:
-    """Read a whole file as it was at one moment. `place` is from `Root.resolve` and has no link in it; `path`
-    is for messages.
+    """Read a whole file as it was at one moment. `place` is from `VaultFolder.resolve` and has no link in
+    it; `path` is for messages.
 
     Raises `NoteNotFound`, `PermissionDenied`, or `EngineFailure` for a folder, a file larger than `limit`, or
     one that its cloud service has not downloaded. With `not_busy`, raises `NoteBusy` for a file that another
@@ -156,7 +156,7 @@ def read_place(
 
 
 def read_start(place: Path | str, count: int) -> bytes:
-    """The first bytes of an ordinary file at a place from `Root.resolve`. Raises `OSError`."""
+    """The first bytes of an ordinary file at a place from `VaultFolder.resolve`. Raises `OSError`."""
     handle = open_file(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         status = os.fstat(handle)

@@ -4,10 +4,10 @@ A denied note does not exist: reading it gives exactly the error for a missing n
 vault path only. `LinkedScope` also checks where the path leads, because a link inside the vault gives a
 hidden note a second name; the engine uses it wherever a path arrives, before it asks the disk about the path.
 Hard links and bind mounts cannot be recognized: they are the file itself under another name, and nothing on
-disk says which name came first (SECURITY.md). `paths.Root` ensures that a path cannot lead out of the vault.
-`redact` keeps hidden names out of errors: a move rewrites links in notes that its caller may not see, because
-it would break them otherwise; if one of those prevents the change, the error says only that the change cannot
-be made.
+disk says which name came first (SECURITY.md). `paths.VaultFolder` ensures that a path cannot lead out of the
+vault. `redact` keeps hidden names out of errors: a move rewrites links in notes that its caller may not see,
+because it would break them otherwise; if one of those prevents the change, the error says only that the
+change cannot be made.
 
 The patterns of a scope are case-insensitive and NFC:
 
@@ -50,7 +50,7 @@ from vaultbridge.errors import (
 from vaultbridge.limits import NOTE_READ_BYTES
 from vaultbridge.links.resolve import name_key
 from vaultbridge.vault.file_links import leads_to_hidden
-from vaultbridge.vault.paths import Root, VaultPath, Visible
+from vaultbridge.vault.paths import VaultFolder, VaultPath, Visible
 
 
 def compile_file_pattern(pattern: str, *, argument: str = "pattern") -> Callable[[str], bool]:
@@ -328,7 +328,7 @@ class LinkedScope(Scope):
 
     __slots__ = ("_root", "names")
 
-    def __init__(self, names: Scope, root: Root) -> None:
+    def __init__(self, names: Scope, root: VaultFolder) -> None:
         # The parent's constructor is not called: everything that it would store comes from `names`.
         self.names = names
         self._root = root
@@ -361,7 +361,8 @@ class LinkedScope(Scope):
         if not self.names.visible(path):
             return False
         if self.names.unrestricted:
-            # Only places that no vault path can name are hidden, and `Root` refuses to follow a link there.
+            # Only places that no vault path can name are hidden, and `VaultFolder` refuses to follow a link
+            # there.
             return True
         return self._leads_to_shown(path, self.names.visible)
 

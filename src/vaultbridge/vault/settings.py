@@ -21,7 +21,7 @@ from vaultbridge.limits import MIB
 from vaultbridge.links.resolve import name_key
 from vaultbridge.links.syntax import LinkFormat, LinkSettings
 from vaultbridge.system import FileStat, stat_file
-from vaultbridge.vault.paths import Root, VaultPath, folder_of, join, vault_folder
+from vaultbridge.vault.paths import VaultFolder, VaultPath, folder_of, join, vault_folder
 from vaultbridge.vault.write.steps import TrashOption
 
 FILTER_CHARS: Final = 500
@@ -204,7 +204,7 @@ _T = TypeVar("_T")
 class SettingsReader:
     """The current settings of one vault. Not safe to share between threads."""
 
-    def __init__(self, root: Root) -> None:
+    def __init__(self, root: VaultFolder) -> None:
         self._root = root
         self._places = [root.config(name) for name in _FILES.values()]
         self._seen: list[FileStat | None] = []
@@ -225,7 +225,7 @@ class SettingsReader:
 class _Reading:
     """One reading of all files, which collects their problems. `earlier` is what the files said before."""
 
-    def __init__(self, root: Root, earlier: dict[str, Any]) -> None:
+    def __init__(self, root: VaultFolder, earlier: dict[str, Any]) -> None:
         self.problems: list[str] = []
         self.unreadable: dict[str, str] = {}
         """Why a file says nothing although it is there."""
@@ -239,7 +239,7 @@ class _Reading:
                 self.unreadable[key] = problem
                 self.problems.append(problem)
 
-    def load(self, root: Root, name: str) -> tuple[Any, str]:
+    def load(self, root: VaultFolder, name: str) -> tuple[Any, str]:
         """The parsed file, or None when it does not exist or cannot be used, and why it cannot."""
         try:
             data = root.read_config(name, SETTINGS_BYTES + 1)

@@ -19,7 +19,7 @@ from vaultbridge.errors import InvalidPath, VaultbridgeError
 from vaultbridge.limits import PATH_CHARS
 from vaultbridge.vault.absolute import is_absolute, relative_to_vault
 from vaultbridge.vault.identity.record import file_identity
-from vaultbridge.vault.paths import Root, VaultPath, Visible, vault_path
+from vaultbridge.vault.paths import VaultFolder, VaultPath, Visible, vault_path
 
 ENDINGS: Final = ("", ".md")
 """A note may be named without its extension."""
@@ -50,7 +50,7 @@ class Twins(Struct, frozen=True):
         return f"rename the other one (in the vault's folder, in bash or zsh: mv -n {old} {new})"
 
 
-def check_spelling(text: str, root: Root, visible: Visible) -> None:
+def check_spelling(text: str, root: VaultFolder, visible: Visible) -> None:
     """Raises `InvalidPath` for such a path. Costs nothing for a text that is in NFC, as nearly all are."""
     if text.isascii() or len(text) > PATH_CHARS or unicodedata.is_normalized("NFC", text):
         return
@@ -74,7 +74,7 @@ def check_spelling(text: str, root: Root, visible: Visible) -> None:
             )
 
 
-def find_twins(path: str, root: Root, visible: Visible = lambda _: True) -> Twins | None:
+def find_twins(path: str, root: VaultFolder, visible: Visible = lambda _: True) -> Twins | None:
     """The file or folder of a path, which may end with a slash, and the first one that is left out because of
     it; None if there is none."""
     folder, name = posixpath.split(path.rstrip("/"))
@@ -115,7 +115,7 @@ def _quote(text: str) -> str:
     return f"$'{escaped}'"
 
 
-def _make_twins(kept: str, left_out: str, root: Root, visible: Visible) -> Twins:
+def _make_twins(kept: str, left_out: str, root: VaultFolder, visible: Visible) -> Twins:
     """Chooses the new name without asking the disk about a hidden one."""
     stem, suffix = posixpath.splitext(unicodedata.normalize("NFC", left_out))
     for number in range(2, NAMES_TRIED + 2):
@@ -125,13 +125,13 @@ def _make_twins(kept: str, left_out: str, root: Root, visible: Visible) -> Twins
     return Twins(kept, left_out)
 
 
-def _take_inner(text: str, root: Root) -> str:
+def _take_inner(text: str, root: VaultFolder) -> str:
     """The part of an absolute path below the vault's folder, spelled as written; any other text as it is."""
     inner = relative_to_vault(text, root.folder) if is_absolute(text) else None
     return "/".join(text.rstrip("/").split("/")[-inner.rstrip("/").count("/") - 1 :]) if inner else text
 
 
-def _find_twins(parts: list[str], root: Root, visible: Visible) -> Twins | None:
+def _find_twins(parts: list[str], root: VaultFolder, visible: Visible) -> Twins | None:
     """What the first part of the path that is spelled otherwise names as it is written, and what it names
     composed; None if that is the same everywhere."""
     here = exact = str(root.folder)

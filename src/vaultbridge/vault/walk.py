@@ -17,11 +17,11 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 
 from vaultbridge.system import fit_stat
-from vaultbridge.vault import beneath
-from vaultbridge.vault.beneath import real_path
+from vaultbridge.vault import no_follow
 from vaultbridge.vault.cloud import icloud_original_name, is_placeholder
 from vaultbridge.vault.file_types import KINDS, FileKind, kind_of
-from vaultbridge.vault.paths import Root, VaultPath, normalize_name
+from vaultbridge.vault.no_follow import real_path
+from vaultbridge.vault.paths import VaultFolder, VaultPath, normalize_name
 
 WALK_DEPTH: Final = 64
 """The deepest nesting that is followed: far beyond any vault, and below PATH_MAX with one-letter names."""
@@ -80,13 +80,15 @@ KnownStats: TypeAlias = dict[str, tuple[int, int, int]]
 """Size, time and number of files by path, in the order of `FileEntry`."""
 
 
-def walk(root: Root, folder: VaultPath | None = None, *, known: KnownStats | None = None) -> Iterator[Found]:
+def walk(
+    root: VaultFolder, folder: VaultPath | None = None, *, known: KnownStats | None = None
+) -> Iterator[Found]:
     """Everything in the vault, or in one folder of it at any depth, in no particular order. Files that are as
     `known` are left out, and removed from `known` instead: usually that is nearly all of them."""
     return _Walk(root, {} if known is None else known).run(folder or VaultPath(""))
 
 
-def list_folders(root: Root) -> list[str]:
+def list_folders(root: VaultFolder) -> list[str]:
     """Every folder below the vault's own that can be opened, also one without files, in no particular
     order."""
     walked = _Walk(root, {})
@@ -101,7 +103,7 @@ class _Walk:
 
     __slots__ = ("known", "linked", "listed", "root", "waiting")
 
-    def __init__(self, root: Root, known: KnownStats) -> None:
+    def __init__(self, root: VaultFolder, known: KnownStats) -> None:
         self.root = root
         self.known = known
         self.waiting: list[tuple[str, str, int]] = []
@@ -184,7 +186,7 @@ class _Walk:
         vault leads to that folder, as in Obsidian."""
         real = real_path(link)
         try:
-            status = beneath.status(real)
+            status = no_follow.status(real)
         except OSError:
             found.append(Skipped(path, "broken-link"))
             return
@@ -213,7 +215,7 @@ class _Walk:
         found: list[Found],
     ) -> None:
         """Visits names that are not stored as NFC. Of several equal ones, the one stored as NFC wins, else
-        the first in code point order, as in `Root.locate`."""
+        the first in code point order, as in `VaultFolder.locate`."""
         for as_shown, item in sorted(odd, key=lambda pair: pair[1].name):
             if as_shown in taken:
                 found.append(Skipped(prefix + as_shown + _slash(item), "same-name"))
@@ -249,7 +251,7 @@ def open_listing(place: str) -> Iterator[list[os.DirEntry[str]]]:
         with os.scandir(place) as listing:
             yield list(listing)
         return
-    handle = beneath.open_folder(place, os.O_RDONLY)
+    handle = no_follow.open_folder(place, os.O_RDONLY)
     try:
         with os.scandir(handle) as listing:
             items = list(listing)

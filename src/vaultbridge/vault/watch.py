@@ -27,7 +27,7 @@ from vaultbridge.system import MOUNTS, find_disk_kind
 from vaultbridge.vault.cloud import icloud_original_name
 from vaultbridge.vault.identity.record import CONFIG_FOLDER
 from vaultbridge.vault.obsidian import WORKSPACE_FILE
-from vaultbridge.vault.paths import Root, VaultPath, normalize_name
+from vaultbridge.vault.paths import VaultFolder, VaultPath, normalize_name
 from vaultbridge.vault.settings import SETTINGS_FILES
 from vaultbridge.vault.walk import FileEntry, Unreadable, walk
 from vaultbridge.vault.watched_folders import list_unwatched, list_watched
@@ -112,7 +112,7 @@ class VaultWatcher:
 
     def __init__(
         self,
-        root: Root,
+        root: VaultFolder,
         deliver: Callable[[WatchEvent], None],
         *,
         batch_paths: int = BATCH_PATHS,

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from vaultbridge.assistants.catalog import ASSISTANTS, find_config_file
+from vaultbridge.assistants.config_file import list_servers, read_text
+from vaultbridge.assistants.entry import find_entry_vault, parse_entry, starts_vaultbridge
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.plugins.registry import FOLDER, PluginRegistry
-from vaultbridge.server.assistants.catalog import ASSISTANTS, find_config_file
-from vaultbridge.server.assistants.config_file import list_servers, read_text
-from vaultbridge.server.assistants.entry import find_entry_vault, parse_entry, starts_vaultbridge
 from vaultbridge.server.config.model import choose_config, resolve_path
-from vaultbridge.server.tokens import TokenStore
 from vaultbridge.server.unused_patterns import find_unused, list_patterns, list_scope_patterns
 from vaultbridge.server.vault_choice import choose_vaults, find_here
+from vaultbridge.tokens import TokenStore
 from vaultbridge.tools.base.catalog import Catalog
 from vaultbridge.vault.walk import list_folders
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from vaultbridge.protocols.claude_ide.doctor import CheckStatus
     from vaultbridge.server.config.model import ToolsConfig
     from vaultbridge.server.unused_patterns import ScopePattern
-    from vaultbridge.vault.paths import Root
+    from vaultbridge.vault.paths import VaultFolder
 
 
 class Finding(Struct, frozen=True):
@@ -62,7 +62,7 @@ def check_code(folder: Path, tools: ToolsConfig) -> Finding:
     return Finding("System", "third-party code", "warning", found, advice)
 
 
-def check_patterns(root: Root, files: list[str]) -> Iterator[Finding]:
+def check_patterns(root: VaultFolder, files: list[str]) -> Iterator[Finding]:
     """Look for patterns of scopes that match nothing: a typing error there hides nothing."""
     vault = root.folder
     file = choose_config(os.environ)

@@ -15,6 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from vaultbridge import __version__
+from vaultbridge.assistants.catalog import ASSISTANTS, find_config_file, is_installed
+from vaultbridge.assistants.config_file import list_servers, read_text, write_text
+from vaultbridge.assistants.entry import (
+    find_entry_vault,
+    find_own_command,
+    parse_entry,
+    starts_own_program,
+    starts_vaultbridge,
+)
+from vaultbridge.assistants.handshake import check_handshake
+from vaultbridge.assistants.shared import read_shared_entry
 from vaultbridge.cli.common import FAILED, OK, emit, find_cache, find_root, name_command, say
 from vaultbridge.cli.setup.access_checks import Finding, check_code, check_patterns, list_some
 from vaultbridge.cli.setup.companion import read_state
@@ -31,26 +42,15 @@ from vaultbridge.errors import PermissionDenied, VaultbridgeError
 from vaultbridge.protocols.claude_ide.doctor import check_dead_locks, diagnose
 from vaultbridge.protocols.claude_ide.lock_files import LockFiles, list_scanned_folders
 from vaultbridge.protocols.editor.endpoint_file import find_running, load_endpoint
-from vaultbridge.server.assistants.catalog import ASSISTANTS, find_config_file, is_installed
-from vaultbridge.server.assistants.config_file import list_servers, read_text, write_text
-from vaultbridge.server.assistants.entry import (
-    find_entry_vault,
-    find_own_command,
-    parse_entry,
-    starts_own_program,
-    starts_vaultbridge,
-)
-from vaultbridge.server.assistants.handshake import check_handshake
-from vaultbridge.server.assistants.shared import read_shared_entry
 from vaultbridge.server.config.model import choose_config
-from vaultbridge.server.tokens import FILE_NAME, TokenStore
 from vaultbridge.system import is_process_alive
+from vaultbridge.tokens import FILE_NAME, TokenStore
 from vaultbridge.vault.obsidian import find_vault
 from vaultbridge.vault.spelling import find_twins
 from vaultbridge.vault.walk import LEFT_OUT, FileEntry, Skipped, Unreadable, walk
 
 if TYPE_CHECKING:
-    from vaultbridge.server.assistants.catalog import Assistant
+    from vaultbridge.assistants.catalog import Assistant
 
 MARKS: Final = {"good": "ok  ", "warning": "warn", "bad": "BAD ", "unknown": "-   "}
 STYLES: Final = {"good": "good", "warning": "warning", "bad": "bad", "unknown": "dim"}

@@ -263,7 +263,7 @@ def _complete_value(action: argparse.Action, current: str, vault: str | None) ->
     if name == "VAULT":
         return _list_vaults(current)
     if action.dest == "assistant":
-        from vaultbridge.server.assistants.catalog import ASSISTANTS
+        from vaultbridge.assistants.catalog import ASSISTANTS
 
         return choose(current, [*(assistant.name for assistant in ASSISTANTS), "all"])
     return kinds[name](current, vault) if name in kinds else []

@@ -17,7 +17,7 @@ from vaultbridge.errors import EditRefused, InvalidArgument, VaultbridgeError, V
 from vaultbridge.system import read_file_uri
 
 if TYPE_CHECKING:
-    from vaultbridge.server.assistants.catalog import Assistant
+    from vaultbridge.assistants.catalog import Assistant
 
 EPILOG = """\
 examples:
@@ -78,7 +78,7 @@ def main(argv: list[str]) -> int:
 
 
 def _connect(args: argparse.Namespace, options: list[str]) -> int:
-    from vaultbridge.server.assistants.catalog import find_config_file
+    from vaultbridge.assistants.catalog import find_config_file
 
     if not args.assistant:
         return _list(args)
@@ -102,7 +102,7 @@ def advise_on_path() -> str:
     """What to do if a shell does not find this program, as in an environment of its own; else nothing."""
     from shutil import which
 
-    from vaultbridge.server.assistants.entry import find_own_command
+    from vaultbridge.assistants.entry import find_own_command
 
     program = Path(find_own_command()[0])
     if program.stem != "vaultbridge" or which("vaultbridge") is not None:
@@ -113,7 +113,7 @@ def advise_on_path() -> str:
 def choose_assistants(name: str) -> list[Assistant]:
     """Find one assistant, or with `all` those that were used on this machine. Raises InvalidArgument with a
     suggestion."""
-    from vaultbridge.server.assistants.catalog import (
+    from vaultbridge.assistants.catalog import (
         ASSISTANTS,
         find_assistant,
         find_config_file,
@@ -152,7 +152,7 @@ def _list_limits(args: argparse.Namespace) -> list[str]:
 
 def _connect_all(args: argparse.Namespace, chosen: list[Assistant]) -> int:
     """Connect each assistant, and go on if one fails."""
-    from vaultbridge.server.assistants.catalog import find_config_file
+    from vaultbridge.assistants.catalog import find_config_file
 
     if args.file is not None:
         raise InvalidArgument("--file works for one assistant only.", argument="usage")
@@ -175,10 +175,10 @@ def _connect_all(args: argparse.Namespace, chosen: list[Assistant]) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
-    from vaultbridge.server.assistants.catalog import ASSISTANTS, find_config_file, is_installed
-    from vaultbridge.server.assistants.config_file import list_servers, read_text
-    from vaultbridge.server.assistants.entry import starts_vaultbridge
-    from vaultbridge.server.assistants.shared import read_shared_entry
+    from vaultbridge.assistants.catalog import ASSISTANTS, find_config_file, is_installed
+    from vaultbridge.assistants.config_file import list_servers, read_text
+    from vaultbridge.assistants.entry import starts_vaultbridge
+    from vaultbridge.assistants.shared import read_shared_entry
 
     missing: list[str] = []
     for assistant in ASSISTANTS:
@@ -260,8 +260,8 @@ def _add(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
 
 def _find_shared(assistant: Assistant, file: Path, name: str) -> Any:
     """The server's entry if it shares a bridge, else None."""
-    from vaultbridge.server.assistants.config_file import list_servers, read_text
-    from vaultbridge.server.assistants.shared import read_shared_entry
+    from vaultbridge.assistants.config_file import list_servers, read_text
+    from vaultbridge.assistants.shared import read_shared_entry
 
     try:
         entry = list_servers(read_text(file) or "", assistant).get(name)
@@ -296,7 +296,7 @@ def _share(args: argparse.Namespace, assistant: Assistant, file: Path, vault: Pa
 
 
 def _list_options(assistant: Assistant, file: Path, name: str, vault: Path) -> list[str]:
-    from vaultbridge.server.assistants.config_file import list_servers, read_text
+    from vaultbridge.assistants.config_file import list_servers, read_text
 
     return keep_options(list_servers(read_text(file) or "", assistant).get(name), vault)
 
@@ -314,8 +314,8 @@ def plan_addition(
     is brought up to date, and keeps its options (unless others are given) and anything else that the owner
     wrote into it: `--deny` must not get lost when somebody connects twice. An entry for another vault or
     program is replaced only with `replace`. Raises EditRefused."""
-    from vaultbridge.server.assistants.config_file import list_servers, read_text, set_server
-    from vaultbridge.server.assistants.entry import (
+    from vaultbridge.assistants.config_file import list_servers, read_text, set_server
+    from vaultbridge.assistants.entry import (
         make_entry,
         serves_another,
         starts_vaultbridge,
@@ -349,8 +349,8 @@ def plan_addition(
 def keep_options(entry: Any, vault: Path) -> list[str]:
     """What an entry of ours passes to `stdio` in addition to this vault, or to one that is gone: options, and
     further vaults. Raises EditRefused."""
+    from vaultbridge.assistants.entry import parse_entry
     from vaultbridge.cli.stdio import WrongUsage, parse_arguments
-    from vaultbridge.server.assistants.entry import parse_entry
     from vaultbridge.vault.obsidian import find_vault
 
     words = parse_entry(entry)
@@ -372,8 +372,8 @@ def keep_options(entry: Any, vault: Path) -> list[str]:
 
 
 def _remove(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
+    from vaultbridge.assistants.config_file import list_servers, plan_removal, remove_server
     from vaultbridge.cli.setup.share import revoke_entry
-    from vaultbridge.server.assistants.config_file import list_servers, plan_removal, remove_server
     from vaultbridge.vault.obsidian import find_vault
 
     name = args.name
@@ -401,7 +401,7 @@ def _write(
     *,
     private: bool = False,
 ) -> None:
-    from vaultbridge.server.assistants.config_file import write_text
+    from vaultbridge.assistants.config_file import write_text
 
     _check_installed(assistant, file)
     if args.dry_run:
@@ -453,15 +453,15 @@ def _report(args: argparse.Namespace, assistant: Assistant, file: Path, text: st
 def choose_server_name(assistant: Assistant, file: Path, vault: Path) -> str:
     """The name under which the assistant has this vault, or else a name that it has for no other vault. Vault
     names in other alphabets may give the same server name, and so do two folders named Notes."""
-    from vaultbridge.cli.setup.share import open_store
-    from vaultbridge.server.assistants.config_file import list_servers, read_text
-    from vaultbridge.server.assistants.entry import (
+    from vaultbridge.assistants.config_file import list_servers, read_text
+    from vaultbridge.assistants.entry import (
         find_entry_vault,
         is_same_place,
         serves_another,
         starts_vaultbridge,
     )
-    from vaultbridge.server.assistants.shared import find_shared_vault
+    from vaultbridge.assistants.shared import find_shared_vault
+    from vaultbridge.cli.setup.share import open_store
 
     first = make_server_name(vault)
     try:

@@ -45,9 +45,9 @@ from vaultbridge.errors import EditRefused, InvalidArgument, VaultbridgeError, V
 from vaultbridge.system import expand_home
 
 if TYPE_CHECKING:
+    from vaultbridge.assistants.catalog import Assistant
+    from vaultbridge.assistants.config_file import Removal
     from vaultbridge.cli.terminal import Terminal
-    from vaultbridge.server.assistants.catalog import Assistant
-    from vaultbridge.server.assistants.config_file import Removal
 
 
 EPILOG = """\
@@ -186,7 +186,7 @@ def _choose_vault(args: argparse.Namespace, *, asks: bool) -> Path:
 
 def _make_plans(args: argparse.Namespace, vault: Path) -> tuple[list[_Plan], list[dict[str, Any]]]:
     """Plan each assistant's change; one that refuses is reported and left out."""
-    from vaultbridge.server.assistants.catalog import find_config_file
+    from vaultbridge.assistants.catalog import find_config_file
 
     names = args.assistant or ["all"]
     chosen = [assistant for name in names for assistant in choose_assistants(name)]
@@ -212,8 +212,8 @@ def _make_plans(args: argparse.Namespace, vault: Path) -> tuple[list[_Plan], lis
 
 
 def _plan(assistant: Assistant, file: Path, vault: Path, name: str) -> _Plan:
-    from vaultbridge.server.assistants.config_file import list_servers, read_text
-    from vaultbridge.server.assistants.shared import read_shared_entry
+    from vaultbridge.assistants.config_file import list_servers, read_text
+    from vaultbridge.assistants.shared import read_shared_entry
 
     if not file.parent.is_dir():
         raise EditRefused(
@@ -227,9 +227,9 @@ def _plan(assistant: Assistant, file: Path, vault: Path, name: str) -> _Plan:
 
 
 def _plan_removal(assistant: Assistant, file: Path, name: str) -> _Plan:
-    from vaultbridge.server.assistants.config_file import list_servers, plan_removal, read_text
-    from vaultbridge.server.assistants.entry import starts_vaultbridge
-    from vaultbridge.server.assistants.shared import read_shared_entry
+    from vaultbridge.assistants.config_file import list_servers, plan_removal, read_text
+    from vaultbridge.assistants.entry import starts_vaultbridge
+    from vaultbridge.assistants.shared import read_shared_entry
 
     entry = list_servers(read_text(file) or "", assistant).get(name)
     if not starts_vaultbridge(entry) and read_shared_entry(entry) is None:
@@ -286,11 +286,11 @@ class _Outcome(Struct, frozen=True):
 def _carry_out(plan: _Plan, *, check: bool) -> _Outcome:
     """Write the file, then start what it says now, as the assistant will. A problem with one assistant does
     not stop the others."""
+    from vaultbridge.assistants.config_file import list_servers, read_text, remove_server, write_text
+    from vaultbridge.assistants.entry import parse_entry
+    from vaultbridge.assistants.handshake import check_handshake, check_shared
+    from vaultbridge.assistants.shared import read_shared_entry
     from vaultbridge.cli.setup.share import revoke_entry
-    from vaultbridge.server.assistants.config_file import list_servers, read_text, remove_server, write_text
-    from vaultbridge.server.assistants.entry import parse_entry
-    from vaultbridge.server.assistants.handshake import check_handshake, check_shared
-    from vaultbridge.server.assistants.shared import read_shared_entry
 
     changed = False
     try:

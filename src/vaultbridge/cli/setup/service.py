@@ -103,7 +103,7 @@ def _install(args: argparse.Namespace) -> int:
 def _make_service(args: argparse.Namespace, installed: Service | None) -> Service:
     """The service with the vaults it has already, and those that the person names, or else all that
     assistants use. Raises VaultNotFound and InvalidArgument."""
-    from vaultbridge.server.assistants.entry import find_own_command
+    from vaultbridge.assistants.entry import find_own_command
     from vaultbridge.server.config.model import choose_config
     from vaultbridge.server.service.definition import make_service
     from vaultbridge.server.service.install import choose_port
@@ -155,7 +155,7 @@ def _show_status(args: argparse.Namespace) -> int:
 
 
 def _remove(args: argparse.Namespace) -> int:
-    from vaultbridge.server.assistants.shared import list_shared_entries
+    from vaultbridge.assistants.shared import list_shared_entries
     from vaultbridge.server.service.install import find_kind, find_service, remove
 
     kind = find_kind()

@@ -17,8 +17,8 @@ from vaultbridge.review.policy import Review
 from vaultbridge.system import read_private
 
 if TYPE_CHECKING:
-    from vaultbridge.server.assistants.catalog import Assistant
-    from vaultbridge.server.tokens import AccessToken, TokenStore
+    from vaultbridge.assistants.catalog import Assistant
+    from vaultbridge.tokens import AccessToken, TokenStore
 
 SHOWN_TOKEN: Final = "vbt_…"
 """What a dry run shows: a token is made only when it is written."""
@@ -54,7 +54,7 @@ class SharedPlan(Struct, frozen=True):
 
 def open_store() -> TokenStore:
     from vaultbridge.server.config.model import choose_config
-    from vaultbridge.server.tokens import TokenStore
+    from vaultbridge.tokens import TokenStore
 
     file = choose_config(os.environ)
     file.check()
@@ -101,9 +101,9 @@ def plan_shared(
     """Make the token and the file's new text. An entry of ours for this vault keeps its limits, unless others
     are given, and whatever else its owner added. Whoever does not write the text must `give_up`. Raises
     EditRefused and InvalidArgument."""
-    from vaultbridge.server.assistants.config_file import list_servers, read_text, set_server
-    from vaultbridge.server.assistants.entry import serves_another, starts_vaultbridge
-    from vaultbridge.server.assistants.shared import (
+    from vaultbridge.assistants.config_file import list_servers, read_text, set_server
+    from vaultbridge.assistants.entry import serves_another, starts_vaultbridge
+    from vaultbridge.assistants.shared import (
         find_shared_vault,
         find_token,
         keep_owners,
@@ -162,7 +162,7 @@ def give_up(token: AccessToken | None) -> None:
 
 def revoke_entry(entry: Any) -> str:
     """Revoke the token of an entry that was removed; returns its name, "" if there was none."""
-    from vaultbridge.server.assistants.shared import find_token, read_shared_entry
+    from vaultbridge.assistants.shared import find_token, read_shared_entry
 
     token = find_token(read_shared_entry(entry), open_store())
     give_up(token)

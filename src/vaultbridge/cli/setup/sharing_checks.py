@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from vaultbridge.activity.pauses import Pauses
+from vaultbridge.assistants.handshake import check_shared
+from vaultbridge.assistants.shared import find_token
 from vaultbridge.cli.common import describe_waiting
 from vaultbridge.cli.setup.access_checks import Finding
 from vaultbridge.cli.setup.share import open_store
 from vaultbridge.errors import VaultbridgeError
-from vaultbridge.server.assistants.handshake import check_shared
-from vaultbridge.server.assistants.shared import find_token
 from vaultbridge.server.service.install import answers, find_kind, find_service
 from vaultbridge.server.used_vaults import count_waiting, list_known_vaults
 from vaultbridge.system import measure_memory
 
 if TYPE_CHECKING:
-    from vaultbridge.server.assistants.catalog import Assistant
-    from vaultbridge.server.assistants.shared import SharedEntry
+    from vaultbridge.assistants.catalog import Assistant
+    from vaultbridge.assistants.shared import SharedEntry
 
 MANY_SESSIONS: Final = 3
 """From how many processes for one vault on sharing is proposed: two hold little more than a shared one."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vaultbridge.server.config.model import VaultConfig
-    from vaultbridge.server.tokens import AccessToken, TokenStore
+    from vaultbridge.tokens import AccessToken, TokenStore
 
 _REVIEWED = {"destructive": "destructive changes", "all": "all changes"}
 
@@ -56,7 +56,7 @@ def main(argv: list[str]) -> int:
 
 def _run_action(args: argparse.Namespace) -> int:
     from vaultbridge.server.config.model import choose_config
-    from vaultbridge.server.tokens import TokenStore
+    from vaultbridge.tokens import TokenStore
 
     commands = {"make": _make, "list": _list, "revoke": _revoke}
     file = choose_config(os.environ, named=args.config)
@@ -67,7 +67,7 @@ def _run_action(args: argparse.Namespace) -> int:
 
 def _make(args: argparse.Namespace, store: TokenStore) -> None:
     from vaultbridge.server.config.model import choose_config
-    from vaultbridge.server.tokens import describe_token, parse_lifetime
+    from vaultbridge.tokens import describe_token, parse_lifetime
 
     token, secret = store.make(
         args.name,
@@ -97,7 +97,7 @@ def _find_unused_patterns(token: AccessToken, configured: Sequence[VaultConfig])
     from vaultbridge.server.servers import find_served_vaults
     from vaultbridge.server.unused_patterns import find_unused, list_scope_patterns
     from vaultbridge.server.vault_choice import choose_vaults, find_here
-    from vaultbridge.vault.paths import Root
+    from vaultbridge.vault.paths import VaultFolder
     from vaultbridge.vault.walk import FileEntry, list_folders, walk
 
     patterns = list(list_scope_patterns(" of this token", token.allow, token.deny))
@@ -106,7 +106,9 @@ def _find_unused_patterns(token: AccessToken, configured: Sequence[VaultConfig])
     chosen = choose_vaults(os.environ, find_here(), configured=lambda: [vault.path for vault in configured])
     wanted = describe_vaults(configured, chosen.vaults)
     roots = [
-        Root(vault.folder) for vault in find_served_vaults(wanted) if token.covers(vault.name, vault.folder)
+        VaultFolder(vault.folder)
+        for vault in find_served_vaults(wanted)
+        if token.covers(vault.name, vault.folder)
     ]
     files = [entry.path for root in roots for entry in walk(root) if isinstance(entry, FileEntry)]
 
@@ -117,7 +119,7 @@ def _find_unused_patterns(token: AccessToken, configured: Sequence[VaultConfig])
 
 
 def _list(args: argparse.Namespace, store: TokenStore) -> None:
-    from vaultbridge.server.tokens import describe_token
+    from vaultbridge.tokens import describe_token
 
     tokens = store.list_tokens()
     for token in tokens:
@@ -131,8 +133,8 @@ def _list(args: argparse.Namespace, store: TokenStore) -> None:
 
 def _revoke(args: argparse.Namespace, store: TokenStore) -> None:
     from vaultbridge.server.config.model import choose_config
-    from vaultbridge.server.tokens import describe_token
     from vaultbridge.server.unused_scopes import delete_unused_scopes
+    from vaultbridge.tokens import describe_token
 
     token = store.revoke(args.token)
     with suppress(VaultbridgeError):  # another command reports the fault; the token is revoked

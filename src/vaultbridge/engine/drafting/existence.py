@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from vaultbridge.links.resolve import FileTable, folder_of
 from vaultbridge.vault.file_links import find_links_to_hidden, leads_to_hidden
-from vaultbridge.vault.paths import Root, Visible
+from vaultbridge.vault.paths import VaultFolder, Visible
 from vaultbridge.vault.scope import Scope
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ class ExistenceFilter:
 
     __slots__ = ("_links", "_root", "_shows_name", "_table")
 
-    def __init__(self, root: Root, shows_name: Visible, table: FileTable, links: frozenset[str]) -> None:
+    def __init__(
+        self, root: VaultFolder, shows_name: Visible, table: FileTable, links: frozenset[str]
+    ) -> None:
         self._root = root
         self._shows_name = shows_name
         self._table = table
@@ -38,7 +40,7 @@ class ExistenceFilter:
         return not leads_to_hidden(self._root, path, self._shows_name)
 
 
-def make_existence_filter(root: Root, scope: Scope, index: Index) -> ExistenceFilter:
+def make_existence_filter(root: VaultFolder, scope: Scope, index: Index) -> ExistenceFilter:
     """Says whether a file of the vault exists, indexed or not: its path is visible, and so is its target when
     it is a link."""
     # Read once: what a caller may see can become narrower at any moment.

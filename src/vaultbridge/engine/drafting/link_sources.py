@@ -14,7 +14,7 @@ from vaultbridge.index.graph import (
     list_unparsed,
     read_stored_links,
 )
-from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.paths import VaultFolder, VaultPath
 
 if TYPE_CHECKING:
     from vaultbridge.engine.index_sync import IndexSync
@@ -26,7 +26,7 @@ class LinkSources:
     break links in notes that its caller may not see. Whether the index is up to date is asked once, by
     whatever needs it first; that waits for a first build, and raises TimedOut."""
 
-    def __init__(self, root: Root, index_sync: IndexSync) -> None:
+    def __init__(self, root: VaultFolder, index_sync: IndexSync) -> None:
         self._root = root
         self._sync = index_sync
         self.known: Index | None = None

@@ -18,7 +18,7 @@ from vaultbridge.index.fold import LAST
 from vaultbridge.index.query.needle import Needle
 from vaultbridge.index.word_table import WordTable, find_notes
 
-COLUMN_WEIGHTS: Final = {"path": 8, "heads": 3, "body": 1}
+COLUMN_WEIGHTS: Final = {"path": 8, "labels": 3, "body": 1}
 """How much an occurrence counts in each column of the table."""
 
 SATURATION: Final = 1.2
@@ -84,7 +84,7 @@ def _weigh(table: WordTable, needle: Needle, found: Set[int], searched: int) -> 
         # Most hits have the word only there.
         body = find_notes(table.db, f"body : {match}") & found
         weights = dict.fromkeys(body, float(COLUMN_WEIGHTS["body"]))
-    for column in ("path", "heads"):
+    for column in ("path", "labels"):
         for id_ in find_notes(table.db, f"{column} : {match}") & found:
             weights[id_] = weights.get(id_, 0.0) + COLUMN_WEIGHTS[column]
     return weights, notes

@@ -16,7 +16,7 @@ from msgspec import Struct
 from vaultbridge.index.ranking.vocabulary import Concept
 from vaultbridge.index.word_table import WordTable, find_notes
 
-COLUMN_WEIGHTS: Final = {"path": 6.0, "heads": 2.0, "body": 1.0}
+COLUMN_WEIGHTS: Final = {"path": 6.0, "labels": 2.0, "body": 1.0}
 """How much a word counts in each column of the table: once in the path as much as several times in the
 body."""
 
@@ -102,14 +102,14 @@ def _weigh_common(
     """Weighs a concept that a great many notes contain, by its presence in notes that were found already and
     in names and headings. While there are few such notes, some others are added. `together` are the notes
     that have all concepts."""
-    heads = find_notes(table.db, f"{{path heads}} : ({concept.match})", MANY_NOTES)
-    if len(scores) + len(heads) < ENOUGH_NOTES:
-        held = heads | together | find_notes(table.db, concept.match, MANY_NOTES)
+    labels = find_notes(table.db, f"{{path labels}} : ({concept.match})", MANY_NOTES)
+    if len(scores) + len(labels) < ENOUGH_NOTES:
+        held = labels | together | find_notes(table.db, concept.match, MANY_NOTES)
         weights = dict.fromkeys(held, 1.0)
     else:
         held = table.find(concept.match)
         weights = dict.fromkeys(held & scores.keys(), 1.0)
-    weights |= dict.fromkeys(heads, 1.0 + COLUMN_WEIGHTS["heads"])
+    weights |= dict.fromkeys(labels, 1.0 + COLUMN_WEIGHTS["labels"])
     return weights, held
 
 

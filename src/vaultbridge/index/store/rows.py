@@ -63,7 +63,7 @@ class Rows(Struct, array_like=True):
     hash: str
     text: str | None
     body: str | None
-    heads: str
+    labels: str
     note: bytes
     links: list[LinkRow]
     tags: list[tuple[str, str, int]]
@@ -121,8 +121,8 @@ _SECTIONS: Final = {
 }
 """The positions, in an encoded note, of the parts that have rows of their own or words that rank higher."""
 
-HEAD_SECTIONS: Final = frozenset({"headings", "tags", "aliases"})
-"""The parts whose words `join_heads` joins."""
+LABEL_SECTIONS: Final = frozenset({"headings", "tags", "aliases"})
+"""The parts whose words `join_labels` joins."""
 
 
 def find_changed_sections(before: bytes, after: bytes) -> frozenset[str]:
@@ -236,7 +236,7 @@ def _build_rows(note: Note, text: str | None, hash_: str) -> Rows:
         hash=hash_,
         text=text,
         body=None,
-        heads=join_heads(note),
+        labels=join_labels(note),
         note=encode_note(note),
         links=[_link_row(link) for link in note.links],
         tags=_tag_rows(note),
@@ -250,7 +250,7 @@ def _build_rows(note: Note, text: str | None, hash_: str) -> Rows:
     )
 
 
-def join_heads(note: Note) -> str:
+def join_labels(note: Note) -> str:
     """Returns the words that rank higher than those in the body: headings, tags and aliases."""
     return separate_words(
         "\n".join([*(h.text for h in note.headings), *(tag.name for tag in note.tags), *note.aliases]),
@@ -265,7 +265,7 @@ def make_body(text: str) -> str:
 def collect_terms(rows: Rows, path: str) -> set[str]:
     """Returns the words that these rows put into the full-text table."""
     found = set(WORD.findall(separate_words(path)))
-    found.update(WORD.findall(rows.heads))
+    found.update(WORD.findall(rows.labels))
     if rows.text is not None:
         found.update(WORD.findall((make_body(rows.text) if rows.body is None else rows.body).lower()))
     return found

@@ -108,7 +108,7 @@ CREATE TABLE problems (
 ) WITHOUT ROWID;
 CREATE TABLE changed (seq INTEGER PRIMARY KEY, file INTEGER NOT NULL);
 CREATE TABLE terms (id INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE);
-CREATE VIRTUAL TABLE words USING fts5(path, heads, body, content='', tokenize='ascii');
+CREATE VIRTUAL TABLE words USING fts5(path, labels, body, content='', tokenize='ascii');
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, row);
 CREATE VIRTUAL TABLE occurrences USING fts5vocab(words, instance);
 """

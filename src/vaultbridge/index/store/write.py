@@ -15,14 +15,14 @@ from msgspec import Struct
 from vaultbridge.index.fold import WORD, separate_words
 from vaultbridge.index.store.rows import (
     AMBIGUOUS,
-    HEAD_SECTIONS,
+    LABEL_SECTIONS,
     LinkRow,
     Rows,
     collect_terms,
     decode_note,
     find_changed_sections,
     find_text_change,
-    join_heads,
+    join_labels,
     make_body,
 )
 from vaultbridge.index.store.schema import (
@@ -103,7 +103,7 @@ def insert_content(file: FileWrite, rows: Rows) -> None:
         return
     if rows.body is None:
         rows.body = make_body(rows.text or "")
-    _insert_words(file, rows.heads, rows.body)
+    _insert_words(file, rows.labels, rows.body)
     _insert_details(file, rows, frozenset(_REMOVALS))
 
 
@@ -122,10 +122,10 @@ def replace_content(file: FileWrite, rows: Rows) -> set[str]:
     changed = find_changed_sections(note, rows.note)
     part = find_text_change(text or "", rows.text or "")
     words = part.new_terms()
-    heads = rows.heads
-    if not changed.isdisjoint(HEAD_SECTIONS):
-        heads = join_heads(decode_note(note))
-        words.update(WORD.findall(rows.heads))
+    labels = rows.labels
+    if not changed.isdisjoint(LABEL_SECTIONS):
+        labels = join_labels(decode_note(note))
+        words.update(WORD.findall(rows.labels))
     changed -= {section for section in changed if _has_rows(file, section, rows)}
     _mark_indexed(file, rows.hash)
     if rows.text is not None:
@@ -137,8 +137,8 @@ def replace_content(file: FileWrite, rows: Rows) -> set[str]:
         body, rows.body = part.bodies()
     else:
         body = make_body(text or "")
-    _remove_words(db, id_, file.entry.path, heads, body)
-    _insert_words(file, rows.heads, rows.body)
+    _remove_words(db, id_, file.entry.path, labels, body)
+    _insert_words(file, rows.labels, rows.body)
     if "links" in changed:
         _replace_links(file, rows)
         changed -= _LINKS
@@ -166,18 +166,18 @@ def _mark_indexed(file: FileWrite, hash_: str) -> None:
     log_changes(file.db, (file.id,))
 
 
-def _insert_words(file: FileWrite, heads: str, body: str) -> None:
+def _insert_words(file: FileWrite, labels: str, body: str) -> None:
     file.db.execute(
-        "INSERT INTO words (rowid, path, heads, body) VALUES (?, ?, ?, ?)",
-        (file.id, separate_words(file.entry.path), heads, body),
+        "INSERT INTO words (rowid, path, labels, body) VALUES (?, ?, ?, ?)",
+        (file.id, separate_words(file.entry.path), labels, body),
     )
 
 
-def _remove_words(db: sqlite3.Connection, id_: int, path: str, heads: str, body: str) -> None:
+def _remove_words(db: sqlite3.Connection, id_: int, path: str, labels: str, body: str) -> None:
     # `words` has no copy of the text, so what is deleted must be exactly what was inserted.
     db.execute(
-        "INSERT INTO words (words, rowid, path, heads, body) VALUES ('delete', ?, ?, ?, ?)",
-        (id_, separate_words(path), heads, body),
+        "INSERT INTO words (words, rowid, path, labels, body) VALUES ('delete', ?, ?, ?, ?)",
+        (id_, separate_words(path), labels, body),
     )
 
 
@@ -270,7 +270,7 @@ def remove_content(db: sqlite3.Connection, id_: int, path: str) -> None:
         (id_,),
     ).fetchone()
     if row is not None and not row[2]:
-        _remove_words(db, id_, path, join_heads(decode_note(row[0])), make_body(row[1] or ""))
+        _remove_words(db, id_, path, join_labels(decode_note(row[0])), make_body(row[1] or ""))
     for table in ("texts", "notes"):
         db.execute(f"DELETE FROM {table} WHERE id = ?", (id_,))
     for statement in _REMOVALS.values():

@@ -8,7 +8,7 @@ from vaultbridge.vault.scope import Scope
 
 if TYPE_CHECKING:
     from vaultbridge.server.config.model import Config, VaultConfig
-    from vaultbridge.server.tokens import AccessToken
+    from vaultbridge.tokens import AccessToken
 
 
 def make_scopes(config: Config, vault: VaultConfig, token: AccessToken | None = None) -> tuple[Scope, ...]:

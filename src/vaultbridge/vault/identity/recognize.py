@@ -3,8 +3,8 @@
 A disk that is not mounted leaves an empty folder, or another one, at the vault's path. Whoever took that for
 the vault would roll back nothing, forget every note and write under the mount. So what a vault looked like is
 remembered next to its journal: its folder's number on the disk, how many files it had, and a sample of their
-paths. `Root.absence` asks here before each change, recovery and comparison. docs/reliability.md has the table
-of what may be found at the path, and what happens then.
+paths. `VaultFolder.absence` asks here before each change, recovery and comparison. docs/reliability.md has
+the table of what may be found at the path, and what happens then.
 
     same folder (device, number, and birth time where it is needed) the vault, even if it is empty now
     another folder with at least half of the sampled files          the vault: restored, cloned, remounted

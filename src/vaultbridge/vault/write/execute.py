@@ -16,7 +16,7 @@ from typing import Final
 
 from vaultbridge.errors import EditRefused, NoteBusy, NoteNotFound, StaleWrite
 from vaultbridge.system import FileStat, is_racy
-from vaultbridge.vault import beneath
+from vaultbridge.vault import no_follow
 from vaultbridge.vault.identity.record import file_identity
 from vaultbridge.vault.read import content_hash, is_open_for_writing, read_place
 from vaultbridge.vault.write.plan import WritePlan
@@ -98,7 +98,7 @@ class Execution:
             self.done = number + 1
             self._checkpoint(f"done {number}")
         folders = {folder for act in self._plan.acts for folder in affected_folders(act)}
-        for _ in do_together(beneath.sync_folder, list(folders)):
+        for _ in do_together(no_follow.sync_folder, list(folders)):
             pass
         self._checkpoint("durable")
         self._remove_displaced()
@@ -118,7 +118,7 @@ class Execution:
         """Checks what is about to be moved away: an editor or a sync service may have put another file
         there."""
         known = self._plan.identities.get(number)
-        status = beneath.status(place)
+        status = no_follow.status(place)
         if known is not None and file_identity(status) != known:
             ordinary = stat.S_ISREG(status.st_mode)
             current = content_hash(read_place(place, self.path).data) if ordinary else ""
@@ -144,12 +144,12 @@ class Execution:
             case Removed():
                 aside, place = act.temporary, act.place
                 self._check_unchanged(number, place, act.path, act.before.hash)
-                beneath.rename_new(place, aside)
+                no_follow.rename_new(place, aside)
                 self._displaced.append((number, act))
                 self._check_displaced(number, aside, act.path, act.before.hash)
             case Moved():
                 self._check_identity(number, act.place, act.hash)
-                beneath.rename_new(act.place, act.target_place)
+                no_follow.rename_new(act.place, act.target_place)
             case Trashed():
                 self._check_identity(number, act.place, act.image.hash if act.image else "")
                 info = Path(act.info_place) if act.info_place else None
@@ -161,11 +161,11 @@ class Execution:
                 info = Path(back.info_place) if back.info_place else None
                 restore_from_trash(Path(back.place), Path(back.bin_place), info)
             case FolderMade():
-                beneath.make_folder(Path(act.place))
+                no_follow.make_folder(Path(act.place))
             case FolderRemoved():
                 # If it is not empty, it contains something that was not to be removed, and stays.
                 with contextlib.suppress(OSError):
-                    beneath.remove_folder(Path(act.place))
+                    no_follow.remove_folder(Path(act.place))
 
     def _check_unchanged(self, number: int, place: str, path: str, expected: str) -> None:
         """Checks a file right before it is replaced: another program may have saved it since it was read. A
@@ -185,7 +185,7 @@ class Execution:
         saved it between our last check and the act, the change is abandoned and rolling back puts the file
         back: its text is the note's, and none of it is lost."""
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        handle = beneath.open_file(place, flags)
+        handle = no_follow.open_file(place, flags)
         try:
             if is_open_for_writing(handle):
                 raise NoteBusy(path)
@@ -204,9 +204,9 @@ class Execution:
         """Reverts a swap at once: the shorter the time that our text is there, the less likely another
         program uses it. A file that another program has put in its place since then stays."""
         with contextlib.suppress(OSError):
-            if beneath.status(place).st_ino == self.staged[number]:
+            if no_follow.status(place).st_ino == self.staged[number]:
                 swap(temporary, place)
-                if beneath.status(temporary).st_ino != self.staged[number]:
+                if no_follow.status(temporary).st_ino != self.staged[number]:
                     swap(temporary, place)
 
     def _remove_displaced(self) -> None:
@@ -216,6 +216,6 @@ class Execution:
             assert act.before is not None
             self.path = act.path
             self._check_displaced(number, act.temporary, act.path, act.before.hash)
-        for _ in do_together(beneath.remove, [act.temporary for _, act in self._displaced]):
+        for _ in do_together(no_follow.remove, [act.temporary for _, act in self._displaced]):
             pass
         self._checkpoint("displaced files removed")

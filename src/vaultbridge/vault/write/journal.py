@@ -33,10 +33,12 @@ from vaultbridge.vault.write.journal_rows import (
     JournalEntry,
     RowDamaged,
     add_acceptance,
+    affects,
     list_images,
     read_acceptance,
     read_row,
     seal_row,
+    trace_name_back,
 )
 from vaultbridge.vault.write.journal_schema import transaction
 from vaultbridge.vault.write.places import place_acts, read_root
@@ -495,28 +497,3 @@ def _with_folders(key: str) -> list[str]:
     """A path and every folder above it."""
     parts = key.split("/")
     return ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
-
-
-def affects(entry: JournalEntry, key: str) -> bool:
-    """Whether a transaction changed this file, or moved or trashed a folder that contained it."""
-    for act in entry.acts:
-        if any(name_key(path) == key for path in affected_paths(act)):
-            return True
-        around = act.trashed if isinstance(act, Restored) else act
-        if (isinstance(around, (Moved, Trashed)) and around.folder) and any(
-            key.startswith(name_key(path) + "/") for path in affected_paths(around)
-        ):
-            return True
-    return False
-
-
-def trace_name_back(entry: JournalEntry, key: str) -> str:
-    """The name that a file called `key` after a transaction had before it."""
-    for act in reversed(entry.acts):
-        if isinstance(act, Moved):
-            target = name_key(act.target)
-            if key == target:
-                key = name_key(act.path)
-            elif act.folder and key.startswith(target + "/"):
-                key = name_key(act.path) + key[len(target) :]
-    return key

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import msgspec
 from msgspec import Struct
 
+from vaultbridge.links.resolve import name_key
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.write.steps import (
     Act,
     ContentImage,
+    Moved,
     Removed,
     Restored,
     Trashed,
@@ -133,3 +135,28 @@ def read_acceptance(db: sqlite3.Connection, proposal: str) -> tuple[int, bytes] 
         (proposal,),
     ).fetchone()
     return None if row is None else (int(row[0]), row[1])
+
+
+def affects(entry: JournalEntry, key: str) -> bool:
+    """Whether a transaction changed this file, or moved or trashed a folder that contained it."""
+    for act in entry.acts:
+        if any(name_key(path) == key for path in affected_paths(act)):
+            return True
+        around = act.trashed if isinstance(act, Restored) else act
+        if (isinstance(around, (Moved, Trashed)) and around.folder) and any(
+            key.startswith(name_key(path) + "/") for path in affected_paths(around)
+        ):
+            return True
+    return False
+
+
+def trace_name_back(entry: JournalEntry, key: str) -> str:
+    """The name that a file called `key` after a transaction had before it."""
+    for act in reversed(entry.acts):
+        if isinstance(act, Moved):
+            target = name_key(act.target)
+            if key == target:
+                key = name_key(act.path)
+            elif act.folder and key.startswith(target + "/"):
+                key = name_key(act.path) + key[len(target) :]
+    return key

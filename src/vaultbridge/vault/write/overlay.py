@@ -16,7 +16,7 @@ from typing import Literal
 
 from vaultbridge.links.resolve import name_key
 from vaultbridge.system import FileStat
-from vaultbridge.vault.paths import Root, VaultPath, folder_of, is_under, join, normalize_name
+from vaultbridge.vault.paths import VaultFolder, VaultPath, folder_of, is_under, join, normalize_name
 
 
 class OverlayEntry:
@@ -43,7 +43,7 @@ class OverlayEntry:
 class Overlay:
     __slots__ = ("_entries", "_root", "_spelled")
 
-    def __init__(self, root: Root) -> None:
+    def __init__(self, root: VaultFolder) -> None:
         self._root = root
         self._entries: dict[str, OverlayEntry] = {}
         self._spelled: dict[str, VaultPath] = {}

@@ -27,7 +27,7 @@ from vaultbridge.limits import MIB, NOTE_READ_BYTES, NOTE_WRITE_BYTES
 from vaultbridge.links.resolve import file_name, name_key
 from vaultbridge.system import FileStat
 from vaultbridge.vault.identity.record import file_identity
-from vaultbridge.vault.paths import Root, VaultPath, folder_of, is_under, join
+from vaultbridge.vault.paths import VaultFolder, VaultPath, folder_of, is_under, join
 from vaultbridge.vault.read import read_place
 from vaultbridge.vault.write.journal import make_image
 from vaultbridge.vault.write.overlay import Overlay, OverlayEntry
@@ -109,7 +109,7 @@ class WritePlan:
 
     def __init__(
         self,
-        root: Root,
+        root: VaultFolder,
         trash: Trash,
         now: datetime,
         recall: Callable[[ContentImage], bytes],

@@ -22,7 +22,7 @@ from typing import Final
 from vaultbridge.errors import EditRefused, VaultbridgeError
 from vaultbridge.links.resolve import name_key
 from vaultbridge.markdown.edits.merge import revert_change
-from vaultbridge.vault import beneath
+from vaultbridge.vault import no_follow
 from vaultbridge.vault.paths import folder_of, join
 from vaultbridge.vault.read import (
     BUSY_POLL_SECONDS,
@@ -72,7 +72,7 @@ log = logging.getLogger(__name__)
 def leaves_trace(acts: Sequence[Act]) -> bool:
     """Whether anything is left on the disk of a change that was interrupted. If nothing is, its disk may be
     missing."""
-    return any(beneath.exists(place) for act in acts for place in _list_places(act))
+    return any(no_follow.exists(place) for act in acts for place in _list_places(act))
 
 
 def _list_places(act: Act) -> tuple[str, ...]:
@@ -99,9 +99,9 @@ def find_last_done(acts: Sequence[Act], staged: Mapping[int, int]) -> int:
     # or folder is there shows whether they have happened too.
     for act in acts[last + 1 :]:
         match act:
-            case Removed() | FolderRemoved() if not beneath.exists(act.place):
+            case Removed() | FolderRemoved() if not no_follow.exists(act.place):
                 last += 1
-            case FolderMade() if beneath.exists(act.place):
+            case FolderMade() if no_follow.exists(act.place):
                 last += 1
             case _:
                 break
@@ -115,16 +115,16 @@ def has_happened(acts: Sequence[Act], number: int, staged: Mapping[int, int]) ->
         case Written():
             return number in staged and _inode_at(act.place) == staged[number]
         case Removed(temporary=aside) if aside:
-            return beneath.exists(aside)
+            return no_follow.exists(aside)
         case Moved():
             ino = staged.get(act.written_by, 0) if act.written_by >= 0 else act.ino
             if ino == 0 or _inode_at(act.target_place) != ino:
                 return False
             return not _changes_only_spelling(act) or _is_spelled(Path(act.target_place))
         case Trashed():
-            return beneath.exists(act.bin_place)
+            return no_follow.exists(act.bin_place)
         case Restored():
-            return beneath.exists(act.trashed.place) and not beneath.exists(act.trashed.bin_place)
+            return no_follow.exists(act.trashed.place) and not no_follow.exists(act.trashed.bin_place)
         case _:
             return False
 
@@ -151,7 +151,7 @@ def _looks_happened(acts: Sequence[Act], number: int, staged: Mapping[int, int])
             place, temporary = Path(act.place), Path(act.temporary)
             return _read_hash(place, act.path) == act.after.hash != _read_hash(temporary, act.path)
         case Moved():
-            if beneath.exists(act.place) or not beneath.exists(act.target_place):
+            if no_follow.exists(act.place) or not no_follow.exists(act.target_place):
                 return False
             return not act.hash or _read_hash(Path(act.target_place), act.target) == act.hash
         case _:
@@ -185,7 +185,7 @@ def roll_back(
             kept.append(_affected_path(act))
         undone(number)
     for folder in folders:
-        beneath.sync_folder(folder)
+        no_follow.sync_folder(folder)
     return tuple(dict.fromkeys(kept))
 
 
@@ -198,10 +198,10 @@ def _discard_prepared(act: Act, staged: int, kept: list[str]) -> bool:
     text."""
     if isinstance(act, Written | Removed) and act.temporary:
         return _discard_temporary(act, staged, kept)
-    if isinstance(act, Trashed) and act.info_place and not beneath.exists(act.bin_place):
+    if isinstance(act, Trashed) and act.info_place and not no_follow.exists(act.bin_place):
         info = Path(act.info_place)
         if _is_ours(info, act.info_text):
-            beneath.remove(info)
+            no_follow.remove(info)
     return True
 
 
@@ -211,7 +211,7 @@ def _discard_temporary(act: Written | Removed, staged: int, kept: list[str]) -> 
     next to the note, whose path is added to `kept`, and False is returned. `staged` is the inode of the
     staged file, 0 while that is unfinished."""
     # Checked first: a read-only file system refuses even to remove a file that does not exist.
-    if not act.temporary or not beneath.exists(act.temporary):
+    if not act.temporary or not no_follow.exists(act.temporary):
         return True
     temporary = Path(act.temporary)
     images = (act.before, act.after) if isinstance(act, Written) else (act.before,)
@@ -220,7 +220,7 @@ def _discard_temporary(act: Written | Removed, staged: int, kept: list[str]) -> 
         # Our own text too was in the note's place for a moment, and a program may have opened it there.
         _wait_for_writers(temporary)
     if unfinished or _read_hash(temporary, act.path) in {image.hash for image in images if image is not None}:
-        beneath.remove(temporary, missing_ok=True)
+        no_follow.remove(temporary, missing_ok=True)
         return True
     copy = set_aside(temporary, Path(act.place))
     kept.append(join(folder_of(act.path), copy.name))
@@ -231,7 +231,7 @@ def _discard_temporary(act: Written | Removed, staged: int, kept: list[str]) -> 
 def _wait_for_writers(place: Path) -> None:
     """Waits until no program has the file open for writing, `BUSY_SECONDS` at most."""
     with contextlib.suppress(OSError):
-        handle = beneath.open_file(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        handle = no_follow.open_file(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         try:
             deadline = time.monotonic() + BUSY_SECONDS
             while is_open_for_writing(handle) and time.monotonic() < deadline:
@@ -265,11 +265,11 @@ def _undo(act: Act, content: Callable[[ContentImage], bytes], staged: int, kept:
         case Written():
             return _undo_write(act, content, staged, kept)
         case Removed():
-            if beneath.exists(act.place):
+            if no_follow.exists(act.place):
                 return _discard_temporary(act, staged, kept)
-            if act.temporary and beneath.exists(act.temporary):
-                beneath.make_folder(Path(act.place).parent)
-                beneath.rename_new(Path(act.temporary), Path(act.place))
+            if act.temporary and no_follow.exists(act.temporary):
+                no_follow.make_folder(Path(act.place).parent)
+                no_follow.rename_new(Path(act.temporary), Path(act.place))
             else:
                 _write_new(Path(act.place), content(act.before), act.mode)
             return True
@@ -281,17 +281,17 @@ def _undo(act: Act, content: Callable[[ContentImage], bytes], staged: int, kept:
             return _undo_restore(act.trashed)
         case FolderMade():
             with contextlib.suppress(OSError):
-                beneath.remove_folder(Path(act.place))
+                no_follow.remove_folder(Path(act.place))
             return True
         case FolderRemoved():
-            beneath.make_folder(Path(act.place))
+            no_follow.make_folder(Path(act.place))
             return True
 
 
 def _undo_write(act: Written, content: Callable[[ContentImage], bytes], staged: int, kept: list[str]) -> bool:
     place = Path(act.place)
     now = _read_hash(place, act.path)
-    if act.before is not None and now == act.after.hash and beneath.exists(act.temporary):
+    if act.before is not None and now == act.after.hash and no_follow.exists(act.temporary):
         # The displaced file comes back, whatever another program has written to it since.
         swap(Path(act.temporary), place)
         return _discard_temporary(act, staged, kept)
@@ -301,7 +301,7 @@ def _undo_write(act: Written, content: Callable[[ContentImage], bytes], staged: 
         return True
     if act.before is None:
         if now == act.after.hash:
-            beneath.remove(place)
+            no_follow.remove(place)
         return now == act.after.hash
     if now != act.after.hash:
         return _take_out(act, content(act.before), content(act.after), kept)
@@ -329,14 +329,14 @@ def _take_out(act: Written, before: bytes, after: bytes, kept: list[str]) -> boo
             return True
         _wait_for_writers(temporary)
         if _read_hash(temporary, act.path) == content_hash(now):
-            beneath.remove(temporary)
+            no_follow.remove(temporary)
             return True
         # It was saved once more, so that text is put back, and the next attempt starts from it.
         swap(temporary, place)
         if _inode_at(str(temporary)) != ours:
             kept.append(join(folder_of(act.path), set_aside(temporary, place).name))
             return False
-        beneath.remove(temporary)
+        no_follow.remove(temporary)
     return False
 
 
@@ -353,7 +353,7 @@ def _merge(before: bytes, after: bytes, now: bytes) -> bytes | None:
 
 
 def _write_new(place: Path, data: bytes, mode: int) -> None:
-    beneath.make_folder(place.parent)
+    no_follow.make_folder(place.parent)
     temporary = place.with_name(temporary_name())
     stage(temporary, data, like=None, mode=mode)
     publish_new(temporary, place)
@@ -364,12 +364,12 @@ def _undo_move(act: Moved) -> bool:
     if _changes_only_spelling(act):
         there, back = _is_spelled(target), _is_spelled(source)
     else:
-        there, back = beneath.exists(target), beneath.exists(source)
+        there, back = no_follow.exists(target), no_follow.exists(source)
     if back or not there:
         # A recovery that died had moved it back already, or someone made or deleted one of the two.
         return back and not there
-    beneath.make_folder(source.parent)
-    beneath.rename_new(target, source)
+    no_follow.make_folder(source.parent)
+    no_follow.rename_new(target, source)
     return True
 
 
@@ -389,7 +389,7 @@ def _is_spelled(place: Path) -> bool:
 
 def _inode_at(place: str) -> int:
     try:
-        return beneath.status(place).st_ino
+        return no_follow.status(place).st_ino
     except OSError:
         return -1
 
@@ -397,10 +397,10 @@ def _inode_at(place: str) -> int:
 def _undo_trash(act: Trashed, content: Callable[[ContentImage], bytes]) -> bool:
     place, bin_place = Path(act.place), Path(act.bin_place)
     info = Path(act.info_place) if act.info_place else None
-    if beneath.exists(place):
+    if no_follow.exists(place):
         # A recovery that died had restored it already; or someone made a new one, and both stay.
-        return not beneath.exists(bin_place)
-    if beneath.exists(bin_place):
+        return not no_follow.exists(bin_place)
+    if no_follow.exists(bin_place):
         restore_from_trash(place, bin_place, info)
         return True
     if act.image is None:
@@ -419,20 +419,20 @@ def _is_ours(info: Path, text: str) -> bool:
 
 def _undo_restore(act: Trashed) -> bool:
     place, bin_place = Path(act.place), Path(act.bin_place)
-    if beneath.exists(bin_place):
+    if no_follow.exists(bin_place):
         return True
-    if not beneath.exists(place):
+    if not no_follow.exists(place):
         return False
     info = Path(act.info_place) if act.info_place else None
     if info is not None:
-        beneath.remove(info, missing_ok=True)
+        no_follow.remove(info, missing_ok=True)
     move_to_trash(place, bin_place, info, act.info_text)
     return True
 
 
 def _read_hash(place: Path, path: str) -> str:
     """Return the hash of the file; empty if there is none. An unreadable file matches no known version."""
-    if not beneath.exists(place):
+    if not no_follow.exists(place):
         return ""
     try:
         return content_hash(read_place(place, path).data)
@@ -483,7 +483,7 @@ def _invert(act: Act, content: Callable[[ContentImage], bytes], *, force: bool) 
 
 def _check_not_edited(act: Moved) -> None:
     try:
-        status = beneath.status(act.target_place)
+        status = no_follow.status(act.target_place)
     except FileNotFoundError:
         return
     if (status.st_size, status.st_mtime_ns) != (act.size, act.mtime_ns):

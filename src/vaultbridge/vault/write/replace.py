@@ -2,8 +2,8 @@
 swap.
 
 `transaction.py` decides their order, records them and undoes them. A place that is passed in comes from
-`Root` and has no link in it; a link that appears in it later is not followed. A known limitation: a replaced
-file is a new file to the system, so a hard link to the old one keeps the old content.
+`VaultFolder` and has no link in it; a link that appears in it later is not followed. A known limitation: a
+replaced file is a new file to the system, so a hard link to the old one keeps the old content.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import Final, TypeVar
 
 from vaultbridge.errors import EngineFailure, InvalidPath, PermissionDenied, VaultbridgeError
 from vaultbridge.system import sync_file
-from vaultbridge.vault import beneath
-from vaultbridge.vault.paths import Root
+from vaultbridge.vault import no_follow
+from vaultbridge.vault.paths import VaultFolder
 from vaultbridge.vault.walk import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
 
 LEFTOVER_SECONDS: Final = 3600.0
@@ -61,7 +61,7 @@ def start_staging(temporary: Path | str, data: bytes, *, like: Path | None, mode
     """The first half of `stage`: writes the new file and returns it open, for `make_durable`. When there are
     many files, all are started before the first is made durable, so that the disk writes them together."""
     private = like is not None or mode is not None
-    handle = beneath.create_file(temporary, 0o600 if private else 0o666)
+    handle = no_follow.create_file(temporary, 0o600 if private else 0o666)
     try:
         rest = memoryview(data)
         while rest:
@@ -76,7 +76,7 @@ def start_staging(temporary: Path | str, data: bytes, *, like: Path | None, mode
     except BaseException:
         os.close(handle)
         with contextlib.suppress(OSError):
-            beneath.remove(temporary)
+            no_follow.remove(temporary)
         raise
     return handle
 
@@ -127,7 +127,7 @@ _ACCESS_AND_ATTRIBUTES: Final = 1 << 0 | 1 << 2
 
 
 def _keep_attributes(handle: int, like: Path) -> None:
-    model = beneath.open_file(like, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    model = no_follow.open_file(like, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     try:
         status = os.fstat(model)
         if hasattr(os, "fchown"):
@@ -158,21 +158,21 @@ def publish_new(temporary: Path | str, place: Path | str) -> None:
         Path(temporary).rename(place)
         return
     try:
-        beneath.link(temporary, place)
+        no_follow.link(temporary, place)
     except FileExistsError:
         raise
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EROFS, errno.EACCES, errno.ENOENT, errno.ELOOP, errno.ENOTDIR):
             raise
         # On a file system without hard links, a small gap remains between the check and the rename.
-        beneath.rename_new(temporary, place)
+        no_follow.rename_new(temporary, place)
         return
-    beneath.remove(temporary)
+    no_follow.remove(temporary)
 
 
 def publish_over(temporary: Path, place: Path) -> None:
     """Replaces the file at `place` with a staged one; the old file is gone then."""
-    beneath.rename_over(temporary, place)
+    no_follow.rename_over(temporary, place)
 
 
 def swap(temporary: Path | str, place: Path | str) -> bool:
@@ -180,16 +180,16 @@ def swap(temporary: Path | str, place: Path | str) -> bool:
     checked once more and put back. Returns False when the old file is gone instead, on a file system that can
     neither exchange names nor make hard links. On one that cannot exchange names, a file that another program
     creates in between is overwritten."""
-    if beneath.exchange(temporary, place):
+    if no_follow.exchange(temporary, place):
         return True
     aside = Path(place).with_name(temporary_name())
     try:
-        beneath.link(place, aside)
+        no_follow.link(place, aside)
     except OSError:
-        beneath.rename_over(temporary, place)
+        no_follow.rename_over(temporary, place)
         return False
-    beneath.rename_over(temporary, place)
-    beneath.rename_over(aside, temporary)
+    no_follow.rename_over(temporary, place)
+    no_follow.rename_over(aside, temporary)
     return True
 
 
@@ -201,7 +201,7 @@ def set_aside(temporary: Path, place: Path) -> Path:
         more = f" {number}" if number > 1 else ""
         copy = place.with_name(f"{place.stem} (conflicted copy {when}){more}{place.suffix}")
         with contextlib.suppress(FileExistsError):
-            beneath.rename_new(temporary, copy)
+            no_follow.rename_new(temporary, copy)
             return copy
     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
 
@@ -211,12 +211,12 @@ def check_writable(place: Path, path: str, mode: int | None = None) -> None:
     asks only about the folder, but the owner made the file read-only on purpose. `mode` is the file's mode if
     it was just read."""
     if mode is None:
-        mode = beneath.status(place).st_mode
+        mode = no_follow.status(place).st_mode
     if not mode & 0o222 or not os.access(place, os.W_OK):
         raise PermissionDenied(f"{path} is read-only.", hint="Nothing was changed.", paths=(path,))
 
 
-def remove_leftover(root: Root, shown: str, *, now: float | None = None) -> bool:
+def remove_leftover(root: VaultFolder, shown: str, *, now: float | None = None) -> bool:
     """Removes a temporary file that the walk reported as a leftover, if it is so old that no live writer can
     own it. Returns whether it was removed."""
     folder, _, name = shown.rpartition("/")
@@ -224,11 +224,11 @@ def remove_leftover(root: Root, shown: str, *, now: float | None = None) -> bool
         return False
     place = root.folder.joinpath(*folder.split("/"), name) if folder else root.folder / name
     try:
-        status = beneath.status(place)
+        status = no_follow.status(place)
         # A file that a swap has just displaced keeps the time of its last save, but its status is new.
         changed = max(status.st_mtime, status.st_ctime)
         if stat.S_ISREG(status.st_mode) and (now or time.time()) - changed > LEFTOVER_SECONDS:
-            beneath.remove(place)
+            no_follow.remove(place)
             return True
     except OSError:
         return False

@@ -30,7 +30,7 @@ from vaultbridge.errors import (
 from vaultbridge.markdown.edits.merge import revert_change
 from vaultbridge.vault.identity.adopt import adopt_moved
 from vaultbridge.vault.locking import WRITER_SECONDS, FileLock
-from vaultbridge.vault.paths import CONFIRM, Root, VaultPath
+from vaultbridge.vault.paths import CONFIRM, VaultFolder, VaultPath
 from vaultbridge.vault.read import content_hash, read_place
 from vaultbridge.vault.write.authorship import check_later_text
 from vaultbridge.vault.write.execute import Execution, SavedMeanwhile
@@ -110,7 +110,7 @@ class Transactor:
 
     def __init__(
         self,
-        root: Root,
+        root: VaultFolder,
         folder: Path,
         *,
         trash: Trash,

@@ -19,8 +19,8 @@ from msgspec import Struct
 
 from vaultbridge.errors import EngineFailure
 from vaultbridge.system import find_xdg_folder, sync_file
-from vaultbridge.vault import beneath
-from vaultbridge.vault.paths import NAME_BYTES, Root
+from vaultbridge.vault import no_follow
+from vaultbridge.vault.paths import NAME_BYTES, VaultFolder
 
 LOCAL_TRASH: Final = ".trash"
 
@@ -52,7 +52,7 @@ class Trash(Struct, frozen=True):
     user_id: int = os.getuid() if hasattr(os, "getuid") else 0
 
     def choose(
-        self, root: Root, place: Path, *, system: bool, now: datetime, taken: Container[Path] = ()
+        self, root: VaultFolder, place: Path, *, system: bool, now: datetime, taken: Container[Path] = ()
     ) -> TrashFolder:
         """A free place in a trash on the same mount as `place`, so that a rename is enough. `taken` are
         places that were chosen but not used yet."""
@@ -81,10 +81,10 @@ class Trash(Struct, frozen=True):
     def _home_trash(self) -> Path:
         home = Path(self.environ.get("HOME") or Path.home())
         if self.platform == "darwin":
-            return Path(beneath.real_path(home / ".Trash"))
+            return Path(no_follow.real_path(home / ".Trash"))
         data = find_xdg_folder(self.environ, "XDG_DATA_HOME", home / ".local" / "share")
         # People may link such folders to another place: links are followed, once.
-        return Path(beneath.real_path(data / "Trash"))
+        return Path(no_follow.real_path(data / "Trash"))
 
 
 def _fall_back(local: Path, place: Path, taken: Container[Path], why: str) -> TrashFolder:
@@ -131,23 +131,23 @@ def move_to_trash(place: Path, bin_place: Path, info_place: Path | None, info_te
     specification makes two programs choose different names."""
     for folder in (bin_place.parent, info_place.parent if info_place else None):
         if folder is not None:
-            beneath.make_folder(folder, 0o700)
+            no_follow.make_folder(folder, 0o700)
     if info_place is not None:
-        handle = beneath.create_file(info_place, 0o666)
+        handle = no_follow.create_file(info_place, 0o666)
         try:
             os.write(handle, info_text.encode("ascii"))
             sync_file(handle)
         finally:
             os.close(handle)
-    beneath.rename_new(place, bin_place)
+    no_follow.rename_new(place, bin_place)
 
 
 def restore_from_trash(place: Path, bin_place: Path, info_place: Path | None) -> None:
     """Moves a file back from the trash. Raises `FileExistsError` when its name is taken."""
-    beneath.make_folder(place.parent)
-    beneath.rename_new(bin_place, place)
+    no_follow.make_folder(place.parent)
+    no_follow.rename_new(bin_place, place)
     if info_place is not None:
-        beneath.remove(info_place, missing_ok=True)
+        no_follow.remove(info_place, missing_ok=True)
 
 
 def _nearest(folder: Path) -> Path:

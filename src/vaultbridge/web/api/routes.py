@@ -51,7 +51,7 @@ from vaultbridge.protocols.http.request import (
     read_body,
     while_connected,
 )
-from vaultbridge.review.gate import ReviewGate, UnaskedCaller
+from vaultbridge.review.gate import NonInteractiveCaller, ReviewGate
 from vaultbridge.review.policy import ChangePending, ReviewRules
 from vaultbridge.web.page import BASE, HEADERS
 
@@ -212,7 +212,7 @@ class PageCall:
             return replace(review(engine), wait_seconds=0.0)
 
         def change(engine: Engine) -> T:
-            caller = UnaskedCaller(longest=0.0)
+            caller = NonInteractiveCaller(longest=0.0)
             gate = ReviewGate(find_rules, "page", caller, _ignore)
             try:
                 return work(engine.with_gate(gate))

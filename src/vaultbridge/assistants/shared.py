@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from vaultbridge.assistants.catalog import ASSISTANTS, Assistant, find_config_file
+from vaultbridge.assistants.config_file import list_servers, read_text
+from vaultbridge.assistants.entry import find_own_command, parse_entry, starts_vaultbridge
 from vaultbridge.errors import VaultbridgeError
-from vaultbridge.server.assistants.catalog import ASSISTANTS, Assistant, find_config_file
-from vaultbridge.server.assistants.config_file import list_servers, read_text
-from vaultbridge.server.assistants.entry import find_own_command, parse_entry, starts_vaultbridge
-from vaultbridge.server.tokens import PREFIX, AccessToken, TokenStore
+from vaultbridge.tokens import PREFIX, AccessToken, TokenStore
 
 KEY_VARIABLE: Final = "OBSIDIAN_MCP_API_KEY"
 """Where `vaultbridge bridge` finds its token."""

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultbridge.assistants.config_file import BACKUP_SUFFIX, FILE_BYTES, read_text, write_text
+from vaultbridge.assistants.edit_json import list_servers, remove_server, set_server
 from vaultbridge.errors import EditRefused, EngineFailure, PermissionDenied
-from vaultbridge.server.assistants.config_file import BACKUP_SUFFIX, FILE_BYTES, read_text, write_text
-from vaultbridge.server.assistants.edit_json import list_servers, remove_server, set_server
 
 ENTRY = {"command": "/bin/vaultbridge", "args": ["stdio", "/Café"]}
 

@@ -7,10 +7,10 @@ import json
 import re
 from typing import Any, Final
 
+from vaultbridge.assistants.config_file import check_servers, make_unsafe_edit
 from vaultbridge.errors import EditRefused
 from vaultbridge.json_text import BadJson, JsonObject, JsonValue, scan_json, to_plain_value
 from vaultbridge.markdown.edits.change import Change, apply_changes
-from vaultbridge.server.assistants.config_file import check_servers, make_unsafe_edit
 
 INDENT: Final = "  "
 """For a new file, and for one without any indentation."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vaultbridge.index.store.database import Index
 
 
-class OwnModel:
+class UserModel:
     """The user's model. If `settings` is None there is none, and every method does nothing."""
 
     def __init__(

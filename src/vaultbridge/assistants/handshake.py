@@ -16,8 +16,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from vaultbridge.assistants.shared import PATH, SCHEME, SharedEntry
 from vaultbridge.errors import JSON_ERRORS, EngineFailure
-from vaultbridge.server.assistants.shared import PATH, SCHEME, SharedEntry
 
 HANDSHAKE_SECONDS: Final = 60.0
 """How long a server may take: under `uvx` a first start downloads packages. Ours answers within a second."""

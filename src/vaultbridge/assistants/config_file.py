@@ -16,9 +16,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from vaultbridge.assistants.catalog import Assistant
 from vaultbridge.errors import EditRefused, EngineFailure, PermissionDenied, VaultbridgeError
 from vaultbridge.limits import MIB
-from vaultbridge.server.assistants.catalog import Assistant
 from vaultbridge.system import read_ordinary
 from vaultbridge.vault.write.replace import check_writable, publish_new, publish_over, stage, temporary_name
 
@@ -65,7 +65,7 @@ def make_unsafe_edit() -> EditRefused:
 def _load_editor(assistant: Assistant) -> ModuleType:
     from importlib import import_module
 
-    return import_module(f"vaultbridge.server.assistants.edit_{assistant.form}")
+    return import_module(f"vaultbridge.assistants.edit_{assistant.form}")
 
 
 def _find_key(text: str, assistant: Assistant) -> str | tuple[str, str]:

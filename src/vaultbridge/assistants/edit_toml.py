@@ -7,8 +7,8 @@ import re
 import tomllib
 from typing import Any, Final
 
+from vaultbridge.assistants.config_file import check_servers, make_unsafe_edit
 from vaultbridge.errors import EditRefused
-from vaultbridge.server.assistants.config_file import check_servers, make_unsafe_edit
 
 _HEADER: Final = re.compile(r"[ \t]*\[(\[)?[ \t]*(?P<name>[^\]\n]+?)[ \t]*\]\]?[ \t]*(?:#[^\n]*)?\r?$")
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")

@@ -16,10 +16,8 @@ import yaml
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from vaultbridge.cli.stdio import parse_arguments
-from vaultbridge.errors import EditRefused
-from vaultbridge.server.assistants.catalog import ASSISTANTS, Assistant, find_config_file
-from vaultbridge.server.assistants.config_file import (
+from vaultbridge.assistants.catalog import ASSISTANTS, Assistant, find_config_file
+from vaultbridge.assistants.config_file import (
     list_servers,
     plan_removal,
     read_text,
@@ -27,7 +25,9 @@ from vaultbridge.server.assistants.config_file import (
     set_server,
     write_text,
 )
-from vaultbridge.server.assistants.entry import find_entry_vault, make_entry, parse_entry
+from vaultbridge.assistants.entry import find_entry_vault, make_entry, parse_entry
+from vaultbridge.cli.stdio import parse_arguments
+from vaultbridge.errors import EditRefused
 from vaultbridge.server.stdio.serve import StdioOptions, make_plan
 
 BY_NAME = {known.name: known for known in ASSISTANTS}

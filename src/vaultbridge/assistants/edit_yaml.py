@@ -6,9 +6,9 @@ import json
 import re
 from typing import Any, Final
 
+from vaultbridge.assistants.config_file import check_servers, make_unsafe_edit
 from vaultbridge.errors import EditRefused
 from vaultbridge.markdown.yaml import parse_yaml
-from vaultbridge.server.assistants.config_file import check_servers, make_unsafe_edit
 
 INDENT: Final = "  "
 """For the first server of a file."""

@@ -1,11 +1,11 @@
 """Opens, creates, renames and removes files at an exact place, without ever following a link.
 
-A place is an absolute path whose links `paths.Root` resolved when it checked the path. Between that check and
-its use, another program may replace a file or a folder with a link. So nothing here trusts a path twice: an
-opened file is proven to be at its path, either by what the system reports about the open descriptor or by
-opening each component in turn without following links. Files are created, renamed and removed relative to the
-descriptor of their folder. If a link has taken a place, there is an error (`ELOOP` or `ENOTDIR`), never
-another file.
+A place is an absolute path whose links `paths.VaultFolder` resolved when it checked the path. Between that
+check and its use, another program may replace a file or a folder with a link. So nothing here trusts a path
+twice: an opened file is proven to be at its path, either by what the system reports about the open descriptor
+or by opening each component in turn without following links. Files are created, renamed and removed relative
+to the descriptor of their folder. If a link has taken a place, there is an error (`ELOOP` or `ENOTDIR`),
+never another file.
 
 Windows has no folder descriptors to open files relative to; the plain calls are used there.
 """

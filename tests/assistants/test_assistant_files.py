@@ -11,8 +11,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultbridge.assistants import edit_json, edit_toml, edit_yaml
 from vaultbridge.errors import EditRefused
-from vaultbridge.server.assistants import edit_json, edit_toml, edit_yaml
 
 ENTRY = {"command": "/bin/vaultbridge", "args": ["stdio", '/Café "quoted" \\ 中文']}
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from vaultbridge.assistants.catalog import Assistant
 from vaultbridge.errors import EditRefused
-from vaultbridge.server.assistants.catalog import Assistant
 from vaultbridge.system import expand_home, read_file_uri
-from vaultbridge.vault.beneath import real_path
+from vaultbridge.vault.no_follow import real_path
 
 _REPLACED: Final = re.compile(r"\$[\w{(]|\{(?:env|file):|%[^%]+%")
 """What one assistant or another takes for a variable in an argument: `$NAME`, `${NAME}`, `$(command)`,
