@@ -10,6 +10,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.waiting import wait_until
 from vaultbridge.links.resolve import name_key
 from vaultbridge.vault.paths import VaultFolder
 from vaultbridge.vault.stored_names import ANSWERS, StoredNames
@@ -26,6 +27,23 @@ def test_a_name_made_just_after_the_folder_was_listed_is_found(tmp_path: Path) -
         if number % 3 == 0:
             (tmp_path / f"Note {number}.md").unlink()
             assert root.find_stored_name(str(tmp_path), asked) is None
+
+
+def test_a_name_made_by_a_program_that_keeps_the_folders_time_is_found(tmp_path: Path) -> None:
+    """rsync and tar give a folder the time that it has elsewhere, after they made files in it."""
+    stored, old = StoredNames(), (1_600_000_000_000_000_001,) * 2
+    folder = tmp_path / "Folder"
+    folder.mkdir()
+    os.utime(folder, ns=old)
+    for number in range(20):
+        wait_until(lambda: _is_kept(stored, str(folder)))
+        (folder / f"Note {number}.md").touch()
+        os.utime(folder, ns=old)
+        assert stored.find_other_spelling(str(folder), f"NOTE {number}.md") == f"Note {number}.md"
+
+
+def _is_kept(stored: StoredNames, folder: str) -> bool:
+    return stored._list(folder) is stored._list(folder)
 
 
 LETTERS = "aAkKıİsSſßẞé\u0301eÅ\u212bﬁfi\u212a漢ςσΣ"

@@ -68,8 +68,8 @@ def is_damage(error: Exception) -> bool:
 
 
 def open_store(file: Path, notes: StoreNotes, *, damage: str = "") -> sqlite3.Connection:
-    """Opens the database, or creates it. One with a known `damage` is put aside first. Raises OSError,
-    sqlite3.Error and `EngineFailure`."""
+    """Opens the database, or creates it. One with a known `damage` is put aside first. The caller holds the
+    lock for opening. Raises OSError, sqlite3.Error and `EngineFailure`."""
     import sqlite3
 
     if not damage:

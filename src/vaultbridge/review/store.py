@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from vaultbridge.engine.outcome import Outcome
-from vaultbridge.errors import EngineFailure, InvalidArgument
+from vaultbridge.errors import EngineFailure, InvalidArgument, TimedOut
 from vaultbridge.limits import MIB
 from vaultbridge.review.accepted import find_accepted
 from vaultbridge.review.database import (
+    BUSY_SECONDS,
     COLUMNS,
     SETTINGS,
     is_damage,
@@ -44,6 +45,7 @@ from vaultbridge.review.model import (
 )
 from vaultbridge.review.policy import Reason, Review
 from vaultbridge.system import is_process_alive, make_private_folder
+from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.write.store_notes import StoreNotes
 
 if TYPE_CHECKING:
@@ -52,6 +54,10 @@ if TYPE_CHECKING:
     from vaultbridge.engine.engine import Engine
 
 FILE_NAME: Final = "review.sqlite"
+
+OPENING_LOCK: Final = "review.lock"
+"""The lock file that a process holds while it opens the proposals. Several that find them damaged would put
+aside what the first has made instead, with the proposals in it."""
 
 WAITING_PROPOSALS: Final = 100
 """The most proposals that wait at once: nobody decides on more, and an assistant that makes even more should
@@ -426,21 +432,19 @@ class ReviewStore:
 
     def _connection(self) -> sqlite3.Connection:
         """The connection to the file that has the name now: a person may delete the folder at any time."""
-        if self._db is not None:
-            if self._is_current():
-                if not self._suspected:
-                    return self._db
-            else:
-                # Another process has put it aside already.
-                self._suspected = ""
-            self._disconnect()
-        damage, self._suspected = self._suspected, ""
+        if self._db is not None and self._is_current() and not self._suspected:
+            return self._db
         try:
             self._make_folder()
-            self._db = open_store(self._file, self._notes, damage=damage)
-        except OSError as error:
+            with FileLock(self._file.with_name(OPENING_LOCK)).hold(BUSY_SECONDS, what="Their file"):
+                # Another process may have put it aside already.
+                damage = self._suspected if self._is_current() else ""
+                self._suspected = ""
+                self._disconnect()
+                self._db = open_store(self._file, self._notes, damage=damage)
+                self._inode = self._file.stat().st_ino
+        except (OSError, TimedOut) as error:
             raise _failure(error) from error
-        self._inode = self._file.stat().st_ino
         return self._db
 
     def _is_current(self) -> bool:

@@ -34,7 +34,9 @@ _SYSTEM_PATH_BYTES: Final = 1024
 
 
 class _Listing(Struct):
-    stamp: tuple[int, int, int]
+    stamp: tuple[int, int, int, int]
+    """When the folder was changed, and when its time was set: rsync and tar give it its old time again after
+    they made files in it. And which folder it is."""
     names: frozenset[str]
     by_key: dict[str, list[str]] | None = None
     """The names by the form in which they are compared, made when a name is not among them as it is."""
@@ -99,14 +101,15 @@ class StoredNames:
     def _list(self, folder: str) -> _Listing:
         try:
             about = os.stat(folder)  # noqa: PTH116 - text
-            stamp = about.st_mtime_ns, about.st_dev, about.st_ino
+            stamp = about.st_mtime_ns, about.st_ctime_ns, about.st_dev, about.st_ino
             known = self._listings.get(folder)
             if known is not None and known.stamp == stamp:
                 return known
             listing = _Listing(stamp, frozenset(os.listdir(folder)))  # noqa: PTH208 - names
         except OSError:
-            return _Listing((0, 0, 0), frozenset())
-        if not _is_racy(about.st_mtime_ns, time.time_ns()):
+            return _Listing((0, 0, 0, 0), frozenset())
+        now = time.time_ns()
+        if not _is_racy(about.st_mtime_ns, now) and not _is_racy(about.st_ctime_ns, now):
             self._count += len(listing.names)
             if self._count > LISTED_NAMES:
                 self._listings = {}
