@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -12,6 +13,9 @@ import anyio
 from aiohttp import WSMsgType, web
 
 from support.ports import held_port
+
+ACCEPTING_TURNS = 4
+"""After how many turns of the loop a connection that asyncio has accepted is known to the server's runner."""
 
 
 class Server:
@@ -50,6 +54,10 @@ class Server:
             transport = ws._req.transport if ws._req is not None else None
             if transport is not None:
                 transport.abort()
+        for site in list(self._runner.sites):
+            await site.stop()
+        for _ in range(ACCEPTING_TURNS):  # else nobody closes a connection that was accepted just now
+            await asyncio.sleep(0)
         await self._runner.cleanup()
         self._runner = None
 
