@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from support.first_answers import FIRST_MODULES, FIRST_OTHERS
-from support.process import make_process_environ
+from support.process import ROOT, make_process_environ
 from support.vault import make_isolated_environ, make_small_vault
 from support.waiting import BOUND
 
@@ -62,7 +63,8 @@ def list_first(base: Path, *arguments: str) -> set[str]:
         [sys.executable, "-c", START, str(record), *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={**make_process_environ(), **make_isolated_environ(base)},
+        # A variable of ours is configuration, which is then read before the first answer.
+        env=make_isolated_environ(base, PATH=os.environ["PATH"], PYTHONPATH=str(ROOT / "src")),
     )
     assert process.stdin is not None
     assert process.stdout is not None
