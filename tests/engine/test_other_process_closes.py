@@ -12,7 +12,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from support.commands import run_command
+from vaultbridge.review.store import ReviewStore
 
 CLOSE_EACH = """
 import pathlib, sqlite3, sys
@@ -68,3 +71,50 @@ def test_what_is_changed_after_another_process_closed_our_databases_stays_in_the
         labels = [json.loads(line)["id"] for line in shown.stdout.splitlines()]
         ours.kill()
     assert labels == [5, 4, 3, 2, 1]
+
+
+WATCHED = """
+import os, runpy, sys
+def end(event, args):
+    if event == "open" and str(args[0]).endswith((".sqlite", ".sqlite3")):
+        os.write(2, f"opened {args[0]}".encode())
+        os._exit(99)
+sys.addaudithook(end)
+runpy.run_module("vaultbridge", run_name="__main__", alter_sys=True)
+"""
+"""What SQLite opens itself is no event of Python's."""
+
+
+@pytest.mark.long
+def test_no_command_opens_a_database_itself(tmp_path: Path) -> None:
+    vault = tmp_path / "Vault"
+    (vault / ".obsidian").mkdir(parents=True)
+    (vault / "A.md").write_text("a\n", "utf-8")
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    assert run_command("append", str(vault), "A", "before", env=env).returncode == 0
+    (journal,) = tmp_path.rglob("journal.sqlite")
+    store = ReviewStore(journal.parent)
+    store.set_policy("off")
+    store.close()
+    assert {file.name for file in tmp_path.rglob("*.sqlite*") if file.suffix in (".sqlite", ".sqlite3")} == {
+        "journal.sqlite",
+        "review.sqlite",
+        "index.sqlite3",
+    }
+    for command, *words in (
+        ["append", "A", "x"],
+        ["search", "before"],
+        ["history", "--json"],
+        ["diffs", "--json"],
+        ["diffs", "--decided"],
+        ["undo"],
+        ["rename", "A", "B"],
+        ["index", "--rebuild"],
+        ["doctor"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", WATCHED, command, str(vault), *words],
+            env=env, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode in ((0, 1) if command == "doctor" else (0,)), (command, done.stderr)
+        assert "opened" not in done.stderr

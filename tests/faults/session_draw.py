@@ -164,8 +164,9 @@ class Draw:
         made = f"{self.rng.choice(FOLDERS)}M{number}"
         return str(self.pick("Moved", made, old.swapcase(), "plan", "New/", ""))
 
-    def edit(self, note: str, paths: list[str], *, has_properties: bool) -> Json:
-        """An edit of one note. Text is not inserted into its properties, which that could break."""
+    def edit(self, note: str, paths: list[str], *, only_at_end: bool) -> Json:
+        """An edit of one note. With `only_at_end`, text is not inserted into its properties, which that could
+        break, nor into code, where a link is none."""
         line, chosen = self.line(note, paths), self.rng.randint(1, 6)
         edit: Json = self.pick(
             {"op": "append", "content": line},
@@ -178,7 +179,7 @@ class Draw:
             {"op": "rename_heading", "heading": "One", "to": self.pick("Öne", "On e", "One")},
             {"op": "rename_block", "block": "b1", "to": "b2"},
             {"op": "replace_section", "heading": "Two", "content": line},
-            {"op": "insert", "line": 99 if has_properties else chosen, "content": line},
+            {"op": "insert", "line": 99 if only_at_end else chosen, "content": line},
             {"op": "set_task", "line": chosen, "status": "toggle"},
             {"op": "write", "content": line},
         )

@@ -138,8 +138,8 @@ class Session:
             name = f"{self.rng.choice(FOLDERS)}{self.rng.choice(self.draw.names)}"
             return "create_note", {"name": name, "content": self.draw.line(f"{name}.md", visible)}
         note = self.rng.choice(notes)
-        has_properties = files[note].removeprefix(b"\xef\xbb\xbf").startswith(b"---")
-        return "edit_note", {"name": note, **self.draw.edit(note, visible, has_properties=has_properties)}
+        only_at_end = files[note].removeprefix(b"\xef\xbb\xbf").startswith(b"---") or b"```" in files[note]
+        return "edit_note", {"name": note, **self.draw.edit(note, visible, only_at_end=only_at_end)}
 
     def _run_batch(self, number: int) -> None:
         """Creates, moves, deletes and appends to a few names in one batch."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -21,6 +22,7 @@ from support.editor import Failed
 from support.process import make_process_environ
 from support.reviewer import claude_code, person, read, read_journal
 from support.waiting import BOUND
+from vaultbridge.protocols.editor.endpoint_file import Endpoint, make_token, save_endpoint
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning"),
@@ -392,7 +394,10 @@ async def test_proposals_outlive_a_killed_server(tmp_path: Path) -> None:
         await process.kill()
 
 
-async def test_a_terminal_decides_without_a_running_server(tmp_path: Path) -> None:
+@pytest.mark.parametrize("killed", [False, True])
+async def test_a_terminal_decides_without_a_running_server(tmp_path: Path, killed: bool) -> None:
+    """If one was killed, its number may be another process's, as after a restart of the machine: the command
+    then told the person to start a bridge."""
     from support.serve import Served as Process
 
     vault = tmp_path / "Notes"
@@ -404,6 +409,9 @@ async def test_a_terminal_decides_without_a_running_server(tmp_path: Path) -> No
     async with Client(parameters, mode="legacy") as client:
         first = read_data(await append(client))["id"]
         second = read_data(await append(client, "again"))["id"]
+        if killed:
+            (cache,) = (file.parent for file in (tmp_path / "home").rglob("index.sqlite3"))
+            save_endpoint(cache, Endpoint(port=9, token=make_token(), pid=os.getpid(), vault=str(vault)))
         assert (await machine.command("diffs", vault))[1] == (
             f"{first}  Hello.md  (mcp: append)\n{second}  Hello.md  (mcp: append)\n"
         )

@@ -37,23 +37,44 @@ class Proposals(Protocol):
 
 
 class _BridgeProposals:
+    """A bridge may end before it answers, and the number of one that was killed may be another process's now.
+    Then the vault itself is asked: it also says what the bridge has decided."""
+
     def __init__(self, vault: str) -> None:
         self._vault = vault
 
     def list_waiting(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = ask_bridge(self._vault, "proposals", {})["proposals"]
-        return found
+        answer = self._ask("proposals", {})
+        if answer is None:
+            return _StoreProposals(self._vault).list_waiting()
+        waiting: list[dict[str, Any]] = answer["proposals"]
+        return waiting
 
     def list_decided(self) -> list[dict[str, Any]]:
-        listed = ask_bridge(self._vault, "proposals", {"status": "all", "limit": DECIDED})["proposals"]
-        return [proposal for proposal in listed if proposal["status"] != "waiting"]
+        answer = self._ask("proposals", {"status": "all", "limit": DECIDED})
+        if answer is None:
+            return _StoreProposals(self._vault).list_decided()
+        return [proposal for proposal in answer["proposals"] if proposal["status"] != "waiting"]
 
     def show(self, id_: str) -> dict[str, Any]:
-        found: dict[str, Any] = ask_bridge(self._vault, "proposal", {"id": id_})["proposal"]
-        return found
+        answer = self._ask("proposal", {"id": id_})
+        if answer is None:
+            return _StoreProposals(self._vault).show(id_)
+        proposal: dict[str, Any] = answer["proposal"]
+        return proposal
 
     def decide(self, id_: str, **decision: Any) -> dict[str, Any]:
-        return ask_bridge(self._vault, "decide", {"id": id_, **decision})
+        answer = self._ask("decide", {"id": id_, **decision})
+        return _StoreProposals(self._vault).decide(id_, **decision) if answer is None else answer
+
+    def _ask(self, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+        """None when no bridge answers."""
+        from vaultbridge.protocols.editor.client import BridgeNotRunning
+
+        try:
+            return ask_bridge(self._vault, method, params)
+        except BridgeNotRunning:
+            return None
 
 
 class _StoreProposals:
