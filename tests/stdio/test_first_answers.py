@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from support.first_answers import FIRST_MODULES, FIRST_OTHERS
-from support.process import ROOT, make_process_environ
+from support.process import ROOT
 from support.vault import make_isolated_environ, make_small_vault
 from support.waiting import BOUND
 
@@ -56,6 +56,11 @@ MESSAGES = (
 )
 
 
+def make_environ(base: Path) -> dict[str, str]:
+    """Without other variables of ours: they are configuration, which is then read before the first answer."""
+    return make_isolated_environ(base, PATH=os.environ["PATH"], PYTHONPATH=str(ROOT / "src"))
+
+
 def list_first(base: Path, *arguments: str) -> set[str]:
     """The modules that a process has loaded when it answers the first list of tools."""
     record = base / "imports"
@@ -63,8 +68,7 @@ def list_first(base: Path, *arguments: str) -> set[str]:
         [sys.executable, "-c", START, str(record), *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        # A variable of ours is configuration, which is then read before the first answer.
-        env=make_isolated_environ(base, PATH=os.environ["PATH"], PYTHONPATH=str(ROOT / "src")),
+        env=make_environ(base),
     )
     assert process.stdin is not None
     assert process.stdout is not None
@@ -86,7 +90,7 @@ def test_the_first_answers_load_exactly_what_is_on_the_list(tmp_path: Path) -> N
     assert FIRST_MODULES - ours == set(), "not loaded, and need not be on the list"
     least = tmp_path / "least"
     subprocess.run(
-        [sys.executable, "-c", LEAST, str(least)], env=make_process_environ(), check=True, timeout=BOUND
+        [sys.executable, "-c", LEAST, str(least)], env=make_environ(tmp_path), check=True, timeout=BOUND
     )
     others = loaded - ours - set(least.read_text().split())
     assert others <= FIRST_OTHERS, "a client would wait for these, too"
