@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from support.index import Vault
-from vaultbridge.index.names import CLOSEST, AmbiguousMatch, NameLookup, NameMatch, NotFound
+from vaultbridge.index.names import CLOSEST, AmbiguousMatch, NameLookup, NameMatch, NoMatch
 from vaultbridge.vault.paths import VaultPath
 
 MakeVault = Callable[[dict[str, str | bytes]], Vault]
@@ -91,16 +91,16 @@ def test_for_a_typo_the_intended_name_is_offered_first(
     make_vault: MakeVault, typed: str, intended: str
 ) -> None:
     found = NameLookup(make_vault(FILES).index).find(typed)
-    assert isinstance(found, NotFound)
+    assert isinstance(found, NoMatch)
     assert found.closest[0] == intended
     assert len(found.closest) <= CLOSEST
 
 
 def test_without_a_similar_name_nothing_is_offered(make_vault: MakeVault) -> None:
     names = NameLookup(make_vault(FILES).index)
-    assert names.find("qqqqxxxxzzzz") == NotFound(())
-    assert names.find("") == NotFound(())
-    assert isinstance(names.find("x" * 100_000), NotFound)
+    assert names.find("qqqqxxxxzzzz") == NoMatch(())
+    assert names.find("") == NoMatch(())
+    assert isinstance(names.find("x" * 100_000), NoMatch)
 
 
 def test_hidden_names_do_not_keep_a_visible_one_from_being_suggested(make_vault: MakeVault) -> None:
@@ -108,7 +108,7 @@ def test_hidden_names_do_not_keep_a_visible_one_from_being_suggested(make_vault:
     hidden: dict[str, str | bytes] = {f"A/Garden {number}.md": "" for number in range(2100)}
     names = NameLookup(make_vault({**hidden, "Z/Garden.md": ""}).limit("A/"))
     found = names.find("Gardem")
-    assert found == NotFound((VaultPath("Z/Garden.md"),))
+    assert found == NoMatch((VaultPath("Z/Garden.md"),))
 
 
 def test_a_hidden_file_does_not_exist(make_vault: MakeVault) -> None:
@@ -116,18 +116,18 @@ def test_a_hidden_file_does_not_exist(make_vault: MakeVault) -> None:
     assert names.find("index") == NameMatch("Daily/Index.md", "link")  # type: ignore[arg-type]
     for name in ("Projects/Bridge Plan.md", "bridge plan", "the crossing", "bridge-plan", "Brigde Plan"):
         found = names.find(name)
-        assert isinstance(found, NotFound)
+        assert isinstance(found, NoMatch)
         assert not any(path.startswith("Projects/") for path in found.closest)
 
 
 def test_new_files_are_offered_too(make_vault: MakeVault) -> None:
     vault = make_vault(FILES)
     names = NameLookup(vault.index)
-    assert isinstance(names.find("Observatry"), NotFound)
+    assert isinstance(names.find("Observatry"), NoMatch)
     vault.write({"Observatory.md": ""})
     vault.sync_all()
     found = names.find("Observatry")
-    assert isinstance(found, NotFound)
+    assert isinstance(found, NoMatch)
     assert found.closest == ("Observatory.md",)
 
 

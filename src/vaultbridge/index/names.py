@@ -53,13 +53,13 @@ class AmbiguousMatch(Struct, frozen=True):
     candidates: tuple[VaultPath, ...]
 
 
-class NotFound(Struct, frozen=True):
+class NoMatch(Struct, frozen=True):
     """`closest` are names that may have been meant, most similar first."""
 
     closest: tuple[VaultPath, ...]
 
 
-LookupResult: TypeAlias = NameMatch | AmbiguousMatch | NotFound
+LookupResult: TypeAlias = NameMatch | AmbiguousMatch | NoMatch
 
 
 class NameLookup:
@@ -89,7 +89,7 @@ class NameLookup:
                     return NameMatch(VaultPath(paths[0]), how)
                 if paths:
                     return AmbiguousMatch(tuple(map(VaultPath, paths)))
-            return NotFound(self._find_closest(db, wanted))
+            return NoMatch(self._find_closest(db, wanted))
 
     def _find_closest(self, db: sqlite3.Connection, wanted: str) -> tuple[VaultPath, ...]:
         known = self._known = _read_names(db, self.index.paths(db), self._known)
