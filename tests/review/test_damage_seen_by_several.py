@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from vaultbridge.review.store import ReviewStore
@@ -58,7 +58,8 @@ def test_one_of_several_processes_puts_damaged_proposals_aside_and_none_a_sound_
             assert other.stdin is not None
             other.stdin.close()
     assert [file.name for file in tmp_path.glob("*damaged*")] == ["review.damaged-1.sqlite"]
-    assert [proposal.number for proposal in store.waiting()] == sorted(numbers)
+    with closing(store):
+        assert [proposal.number for proposal in store.waiting()] == sorted(numbers)
     assert len(set(numbers)) == PROCESSES, "no number is given twice"
 
 
